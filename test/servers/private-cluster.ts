@@ -32,10 +32,11 @@ export function postgresPrograms(): string | null {
 /** Starts a single cluster. */
 export async function startPrivateCluster(
   binaries: string,
+  settings: readonly string[] = [],
 ): Promise<{ readonly cluster: PrivateCluster; remove(): Promise<void> }> {
   return inFolder(async (clusters) => {
     await clusters.initialise('data')
-    return { cluster: await clusters.start('data'), remove: () => clusters.remove() }
+    return { cluster: await clusters.start('data', settings), remove: () => clusters.remove() }
   }, binaries)
 }
 

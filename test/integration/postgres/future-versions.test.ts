@@ -7,8 +7,8 @@ import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-databas
 import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
 import { migrate } from '../../../src/adapters/postgres/migrate/migrate.js'
 import { schemaText } from '../../../src/adapters/postgres/migrate/text.js'
-import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/statement.js'
-import { markerType, SCHEMA, type Schema } from '../../../src/adapters/postgres/sql/schema.js'
+import { inSchema, markerType, schemaName } from '../../../src/adapters/postgres/sql/statement.js'
+import { SCHEMA, type Schema } from '../../../src/adapters/postgres/sql/schema.js'
 import type { Index } from '../../../src/adapters/postgres/sql/tables.js'
 import { verify } from '../../../src/adapters/postgres/migrate/verify.js'
 import { readStatements } from '../../../src/adapters/postgres/sql/reads.js'
@@ -73,7 +73,7 @@ const FUTURE: Schema = {
       indexes: [],
     },
   ],
-  types: [...COLOURED.types, { name: 'paint_v1', since: NEWEST, columns: 'colour text, litres bigint' }],
+  types: [...COLOURED.types, { name: 'paint_v1', columns: 'colour text, litres bigint' }],
   functions: `${SCHEMA.functions}
 CREATE OR REPLACE FUNCTION {schema}.colour_v1() RETURNS text LANGUAGE sql AS $body$SELECT 'red'$body$;`,
 }
@@ -219,6 +219,7 @@ describePostgres('migrations to the schemas of later releases', (url) => {
         'Missing: index objects_by_e_tag.',
         'Missing: index objects_by_colour.',
         'Missing: index events_by_type.',
+        `Missing: type ${markerType(LATER, name())}.`,
       ])
       await migrateTo(COLOURED)
       expect(await verify(database(), name(), COLOURED)).toEqual([])
@@ -239,7 +240,7 @@ describePostgres('migrations to the schemas of later releases', (url) => {
         await migrateTo(SCHEMA)
         for (const statement of statements) await prepare(statement.text)
         // Everything but the version itself is there.
-        await run(`DROP DOMAIN {schema}.${markerType(SCHEMA.version)}`)
+        await run(`DROP DOMAIN {schema}.${markerType(SCHEMA.version, name())}`)
         for (const statement of statements) {
           const error: unknown = await prepare(statement.text).catch(databaseError)
           expect(error, statement.name).toMatchObject({

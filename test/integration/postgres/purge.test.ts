@@ -79,4 +79,39 @@ describePostgres('a purge beside an open transaction', (url) => {
     expect(await later().purgeDeleted({ before })).toBe(1)
     expect(await store.checkUsage()).toEqual([])
   })
+
+  it('drops what no foreign key of the application keeps, and fails for the scope of the rest', async () => {
+    const store = postgresAdapter(pool, { schema })
+    const table = `${quoted(schema)}.documents`
+    await pool.query(`CREATE TABLE ${table} (file uuid REFERENCES ${quoted(schema)}.objects)`)
+    for (const [index, scope] of ['eve', 'eve', 'eve', 'ann'].entries()) {
+      const key = `${scope}/${index}`
+      const expiresAt = new Date(Date.now() + HOUR)
+      const { attemptId } = await store.reserve({ ...reservation(scope, key), expiresAt })
+      await store.confirm({ bucket: 'files', key, size: 5 })
+      await store.remove({ bucket: 'files', key })
+      if (index < 2) await pool.query(`INSERT INTO ${table} VALUES ($1)`, [attemptId])
+    }
+    const expired = await store.reserve({
+      ...reservation('eve', 'kept'),
+      expiresAt: new Date(Date.now() + HOUR),
+    })
+    await pool.query(`INSERT INTO ${table} VALUES ($1)`, [expired.attemptId])
+    await store.reserve({ ...reservation('eve', 'other'), expiresAt: new Date(Date.now() + HOUR) })
+
+    expect(await store.verify()).toEqual([expect.stringContaining('foreign key documents_file_fkey of ')])
+    expect(await later().purgeExpired({ limit: 1000 })).toMatchObject([{ key: 'other' }])
+    const before = new Date(Date.now() + HOUR)
+    expect(await store.purgeDeleted({ before, limit: 1 })).toBe(1)
+    expect(await store.purgeDeleted({ before, limit: 1 })).toBe(1)
+    expect(await store.purgeDeleted({ before })).toBe(0)
+    await expect(store.purgeDeleted({ scope: 'eve', before })).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      retryable: false,
+      message: expect.stringContaining('foreign key of the application') as string,
+    })
+    await pool.query(`DROP TABLE ${table}`)
+    expect(await store.purgeDeleted({ scope: 'eve', before })).toBe(2)
+    expect(await store.checkUsage()).toEqual([])
+  })
 })

@@ -84,7 +84,8 @@ describePostgres('each call makes one round trip', (url) => {
     it('migrate, if there is nothing to do', async () => {
       proxy.roundTrips = 0
       expect(await store.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
-      expect(proxy.roundTrips).toBe(2)
+      // The catalogs, the version, and what may be missing.
+      expect(proxy.roundTrips).toBe(3)
     })
   })
 

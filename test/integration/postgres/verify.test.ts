@@ -64,7 +64,7 @@ describePostgres('verify', (url) => {
     [
       'row security, which would hide the owner of a key',
       'ALTER TABLE {schema}.objects ENABLE ROW LEVEL SECURITY',
-      'table objects must be permanent (got permanent, row security)',
+      'Row security is on for the table objects',
     ],
     [
       'an unlogged table, which a crash would empty',

@@ -75,7 +75,37 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
       await owners.end()
       await database.query(uninstall!)
     }
-    const { rows } = await database.query(`SELECT rolname FROM pg_roles WHERE rolname LIKE '%${suffix}'`)
-    expect(rows).toEqual([])
+    expect(await remaining()).toEqual([])
   })
+
+  it('suffices where new functions and types are closed to PUBLIC, also for those of a later release', async () => {
+    await database.query(roles!)
+    const owners = poolOf(as('files_owner'), { max: 1 })
+    const pool = poolOf(as('files_app'), { max: 2 })
+    const closed = (what: string) => `ALTER DEFAULT PRIVILEGES REVOKE ${what} FROM PUBLIC`
+    try {
+      await owners.query(`${closed('EXECUTE ON FUNCTIONS')}; ${closed('USAGE ON TYPES')}`)
+      await postgresAdapter(owners, { events: true }).migrate()
+      await owners.query(grants!)
+      const store = postgresAdapter(pool)
+      expect(await store.verify()).toEqual([])
+      await expectToServe(store)
+
+      await owners.query(`CREATE TABLE svc_db.later (id int);
+        CREATE FUNCTION svc_db.later_v1() RETURNS int LANGUAGE sql AS 'INSERT INTO svc_db.later VALUES (1) RETURNING id'`)
+      expect((await pool.query('SELECT svc_db.later_v1() AS id')).rows).toEqual([{ id: 1 }])
+    } finally {
+      await pool.end()
+      await owners.query('ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO PUBLIC')
+      await owners.query('ALTER DEFAULT PRIVILEGES GRANT USAGE ON TYPES TO PUBLIC')
+      await owners.end()
+      await database.query(uninstall!)
+    }
+    expect(await remaining()).toEqual([])
+  })
+
+  async function remaining(): Promise<unknown[]> {
+    const { rows } = await database.query(`SELECT rolname FROM pg_roles WHERE rolname LIKE '%${suffix}'`)
+    return rows
+  }
 })

@@ -7,7 +7,8 @@ export function sqlState(error: unknown): string | null {
   return typeof code === 'string' && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : null
 }
 
-const NOT_MIGRATED = 'The database schema is missing or older than this release needs. Run migrate().'
+const NOT_MIGRATED =
+  'The database schema is missing, renamed or older than this release needs. Run migrate().'
 const PERMISSION = 'The database role lacks a permission that the adapter needs.'
 const CANCELED = 'The database canceled the statement.'
 
@@ -37,6 +38,9 @@ const UNUSABLE: Readonly<Record<string, string>> = {
   // Raised by the SQL of migrate().
   SD001: 'CockroachDB is not supported because its advisory locks have no effect.',
   SD002: 'The database must have the encoding UTF8.',
+  // The tables of the adapter have no foreign keys.
+  '23503':
+    'A foreign key of the application refers to a row that the call would delete. Drop the key: see docs/your-orm.md#foreign-keys.',
   '28': 'The database rejected the login.',
   '3D': 'The database does not exist.',
   '3F': NOT_MIGRATED,

@@ -17,23 +17,21 @@ export interface AddedIndex {
   readonly index: Index
 }
 
-/** Returns what versions after this one add to its tables. */
-export function additionsSince(version: number, tables: readonly Table[]): Addition[] {
-  return tables.filter(({ since }) => since <= version).flatMap((table) => additionsTo(table, version))
-}
-
 /** Returns what was added to tables after the version that created them. */
 export function laterAdditions(tables: readonly Table[]): Addition[] {
-  return tables.flatMap((table) => additionsTo(table, table.since))
+  return tables.flatMap((table) =>
+    additionsTo(table).filter(
+      (addition) => addition.kind === 'columns' || (addition.index.since ?? table.since) > table.since,
+    ),
+  )
 }
 
-function additionsTo({ name: table, columns, indexes }: Table, version: number): Addition[] {
+/** Returns the columns that were added to a table, and all its indexes, because one of the first may have been dropped. */
+export function additionsTo({ name: table, since, columns, indexes }: Table): Addition[] {
   const added = Object.entries(columns).flatMap(([name, column]) =>
-    typeof column !== 'string' && column.since > version ? [[name, column.type] as const] : [],
+    typeof column !== 'string' && column.since > since ? [[name, column.type] as const] : [],
   )
-  const additions: Addition[] = indexes
-    .filter(({ since = 1 }) => since > version)
-    .map((index) => ({ kind: 'index', table, index }))
+  const additions: Addition[] = indexes.map((index) => ({ kind: 'index', table, index }))
   return added.length === 0
     ? additions
     : [{ kind: 'columns', table, columns: Object.fromEntries(added) }, ...additions]
@@ -123,14 +121,15 @@ function addColumns({ table, columns }: AddedColumns): string {
   return `ALTER TABLE {schema}.${table} ${clauses.join(', ')}`
 }
 
+/** A table that is missing lacks none, because it will be created with all of them. */
 function lacksColumns({ table, columns }: AddedColumns): string {
   const names = Object.keys(columns)
-  return `(
-      SELECT count(*) FROM pg_catalog.pg_attribute a
-      JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = {schema-literal} AND c.relname = '${table}' AND NOT a.attisdropped
-        AND a.attname IN (${names.map((name) => `'${name}'`).join(', ')})
-    ) < ${names.length}`
+  return `EXISTS (
+      SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = {schema-literal} AND c.relname = '${table}' AND (
+        SELECT count(*) FROM pg_catalog.pg_attribute a
+        WHERE a.attrelid = c.oid AND NOT a.attisdropped AND a.attname IN (${names.map((name) => `'${name}'`).join(', ')})
+      ) < ${names.length})`
 }
 
 export function createIndex({ table, index }: Omit<AddedIndex, 'kind'>, option = ''): string {

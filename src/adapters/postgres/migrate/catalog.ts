@@ -1,11 +1,20 @@
-import type { Database } from '../connection/database.js'
+import type { Database, Statement } from '../connection/database.js'
 import { type SchemaName, statement } from '../sql/statement.js'
 
 /** The objects of a schema by name, such as `column objects.id`, each with a description that equal objects share. */
 export type Catalog = ReadonlyMap<string, string>
 
-export async function readCatalog(database: Database, schema: SchemaName): Promise<Catalog> {
-  const rows = await database.run(statement('catalog', CATALOG, schema), [])
+export function readCatalog(database: Database, schema: SchemaName): Promise<Catalog> {
+  return read(database, statement('catalog', `${PARTS}\nUNION ALL${DEFINITIONS}`, schema))
+}
+
+/** Reads what `migrate()` can restore, without definitions, for which Postgres would lock the tables. */
+export function readParts(database: Database, schema: SchemaName): Promise<Catalog> {
+  return read(database, statement('parts', `${PARTS}\nUNION ALL${VALID_INDEXES}`, schema))
+}
+
+async function read(database: Database, query: Statement): Promise<Catalog> {
+  const rows = await database.run(query, [])
   return new Map(rows.map((row) => [row[0]!, row[1]!]))
 }
 
@@ -14,20 +23,39 @@ const IN_SCHEMA = `JOIN pg_catalog.pg_namespace n ON n.nspname = {schema-literal
 /** Removes quotation marks, which the session setting `quote_all_identifiers` adds. Our names need none. */
 const unquoted = (definition: string) => `replace(${definition}, '"', '')`
 
-// Index definitions are compared from USING on, because the part before it names the schema.
-//
-// A table with the right columns can still lose or hide rows: an unlogged table is empty after a crash, row security
-// hides the owner of a key, and a rule can replace a write.
-const CATALOG = `
+// A table with the right columns can still lose rows: an unlogged table is empty after a crash, and a rule can replace a write.
+const PARTS = `
   SELECT 'table ' || c.relname,
     CASE c.relpersistence WHEN 'p' THEN 'permanent' ELSE 'not logged' END
-      || CASE WHEN c.relrowsecurity THEN ', row security' ELSE '' END
       || CASE WHEN EXISTS (
         SELECT FROM pg_catalog.pg_rewrite w WHERE w.ev_class = c.oid AND w.is_instead
       ) THEN ', rules' ELSE '' END
   FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p')
 UNION ALL
+  SELECT 'type ' || c.relname, (
+    SELECT string_agg(a.attname || ' ' || ${unquoted('format_type(a.atttypid, a.atttypmod)')}, ', ' ORDER BY a.attname COLLATE "C")
+    FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid
+  )
+  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
+  WHERE c.relkind = 'c'
+UNION ALL
+  SELECT 'type ' || t.typname, format_type(t.typbasetype, NULL)
+  FROM pg_catalog.pg_type t ${IN_SCHEMA} AND n.oid = t.typnamespace
+  WHERE t.typtype = 'd'
+UNION ALL
+  SELECT 'function ' || p.proname || '(' || ${unquoted('oidvectortypes(p.proargtypes)')} || ')',
+    coalesce(array_to_string(p.proconfig, ', '), '') || p.prosrc
+  FROM pg_catalog.pg_proc p ${IN_SCHEMA} AND n.oid = p.pronamespace`
+
+const VALID_INDEXES = `
+  SELECT 'index ' || c.relname, ''
+  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
+  JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid AND i.indisvalid`
+
+// Index definitions are compared from USING on, because the part before it names the schema. A trigger that was copied with a
+// schema may run a function of the original.
+const DEFINITIONS = `
   SELECT 'column ' || c.relname || '.' || a.attname,
     ${unquoted('format_type(a.atttypid, a.atttypmod)')}
       || CASE WHEN k.collname = 'C' THEN ' COLLATE "C"' ELSE '' END
@@ -54,19 +82,9 @@ UNION ALL
   SELECT 'trigger ' || t.tgname,
     ${unquoted(`substring(pg_get_triggerdef(t.oid) FROM ' (AFTER [A-Z]+) ON ')`)}
       || ${unquoted(`substring(pg_get_triggerdef(t.oid) FROM ' FOR EACH ROW( WHEN .*) EXECUTE FUNCTION ')`)}
-      || ' ' || p.proname || CASE t.tgenabled WHEN 'O' THEN '' ELSE ' (not enabled)' END
+      || CASE WHEN p.pronamespace = n.oid THEN ' ' ELSE ' another ' END || p.proname
+      || CASE t.tgenabled WHEN 'O' THEN '' ELSE ' (not enabled)' END
   FROM pg_catalog.pg_trigger t
   JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid ${IN_SCHEMA} AND n.oid = c.relnamespace
   JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
-  WHERE NOT t.tgisinternal
-UNION ALL
-  SELECT 'type ' || c.relname, (
-    SELECT string_agg(a.attname || ' ' || ${unquoted('format_type(a.atttypid, a.atttypmod)')}, ', ' ORDER BY a.attname COLLATE "C")
-    FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid
-  )
-  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
-  WHERE c.relkind = 'c'
-UNION ALL
-  SELECT 'function ' || p.proname || '(' || ${unquoted('oidvectortypes(p.proargtypes)')} || ')',
-    coalesce(array_to_string(p.proconfig, ', '), '') || p.prosrc
-  FROM pg_catalog.pg_proc p ${IN_SCHEMA} AND n.oid = p.pronamespace`
+  WHERE NOT t.tgisinternal`

@@ -2,6 +2,7 @@ import type { Database } from '../connection/database.js'
 import { sqlState, wasRolledBack } from '../connection/failures.js'
 import { type SchemaName, statement } from '../sql/statement.js'
 import { concurrentText, dropIndexText, type AddedIndex } from './additions.js'
+import { TOLD_VERSION } from './version.js'
 
 const POLL_MILLISECONDS = 200
 /** Covers the time between winning the claim and holding the table's lock. After that the builder counts as dead. */
@@ -30,7 +31,8 @@ export async function buildConcurrentIndex(
   for (;;) {
     try {
       const index = await indexState()
-      if (index.isValid) return
+      // A table that is missing is created together with its indexes.
+      if (!index || index.isValid) return
       if (!index.isBusy && (await buildUnlessClaimed())) continue
     } catch (error) {
       if (!wasRolledBack(error) && sqlState(error) !== DUPLICATE_TABLE) throw error
@@ -40,7 +42,8 @@ export async function buildConcurrentIndex(
 
   async function indexState() {
     const [row] = await database.run(readState, [addition.index.name, addition.table])
-    const [exists, isValid, isBusy] = (row ?? []).map((value) => value === 't')
+    if (!row) return null
+    const [exists, isValid, isBusy] = row.map((value) => value === 't')
     return { exists, isValid, isBusy }
   }
 
@@ -50,9 +53,9 @@ export async function buildConcurrentIndex(
     if (!token) return false
     try {
       // Another process may have built the index, or started to, since the last look.
-      const { exists, isValid, isBusy } = await indexState()
-      if (isValid || isBusy) return false
-      if (exists) await database.script(dropIndexText(addition, schema))
+      const index = await indexState()
+      if (!index || index.isValid || index.isBusy) return false
+      if (index.exists) await database.script(dropIndexText(addition, schema))
       await database.script(concurrentText(addition, schema))
       return true
     } finally {
@@ -82,9 +85,11 @@ const INDEX_STATE = `
 /** Identifies a claim by its end in microseconds, a form that does not depend on settings of the session. */
 const TOKEN = `(date_part('epoch', v.build_claimed_until) * 1000000::float8)::bigint`
 
-/** Returns a token to one process at a time, and no row to the others. */
+/** Returns a token to one process at a time, and no row to the others. Restores the only row of the table if it is missing. */
 const CLAIM = `
-  UPDATE {schema}.schema_version v SET build_claimed_until = clock_timestamp() + make_interval(secs => $1)
+  INSERT INTO {schema}.schema_version AS v (version, min_compatible, build_claimed_until)
+  SELECT (${TOLD_VERSION}), 0, clock_timestamp() + make_interval(secs => $1)
+  ON CONFLICT (only_row) DO UPDATE SET build_claimed_until = excluded.build_claimed_until
   WHERE v.build_claimed_until IS NULL OR v.build_claimed_until < clock_timestamp()
   RETURNING ${TOKEN}`
 

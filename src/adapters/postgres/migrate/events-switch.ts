@@ -56,6 +56,17 @@ $events$`,
   )
 }
 
+/** Replaces triggers that were copied from another schema, whose function would record the events there. */
+export const REPLACE_FOREIGN_TRIGGERS = `  IF EXISTS (
+    SELECT FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+    JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = {schema-literal} AND c.relname = 'objects' AND p.pronamespace <> n.oid
+      AND t.tgname IN (${TRIGGERS.map(({ name }) => `'${name}'`).join(', ')})
+  ) THEN
+    ${[...TRIGGERS.map(dropTrigger), ...TRIGGERS.map(createTrigger)].join('\n    ')}
+  END IF;
+`
+
 function createTrigger({ name, event, active }: Trigger): string {
   const condition = active.map((row) => `${row}.status = 'active'`).join(' OR ')
   return `CREATE TRIGGER ${name} AFTER ${event} ON {schema}.objects FOR EACH ROW WHEN (${condition})

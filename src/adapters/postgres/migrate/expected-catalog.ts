@@ -1,4 +1,4 @@
-import { inSchema, type SchemaName } from '../sql/statement.js'
+import { inSchema, markerType, schemaName, type SchemaName } from '../sql/statement.js'
 import type { Schema } from '../sql/schema.js'
 import { VERSION_TABLE, type Table } from '../sql/tables.js'
 import type { Catalog } from './catalog.js'
@@ -6,7 +6,7 @@ import { TRIGGER_CATALOG } from './events-switch.js'
 
 /** Returns the catalog of a migrated schema, with events on or off. */
 export function expectedCatalog(
-  { tables, types, functions }: Schema,
+  { version, tables, types, functions }: Schema,
   schema: SchemaName,
   { events }: { readonly events: boolean },
 ): Catalog {
@@ -14,6 +14,10 @@ export function expectedCatalog(
     ...(events ? TRIGGER_CATALOG : []),
     ...[VERSION_TABLE, ...tables].flatMap(entriesOf),
     ...types.map(({ name, columns }) => [`type ${name}`, sorted(columns)] as const),
+    ...Array.from(
+      { length: version - 1 },
+      (_, index) => [`type ${markerType(index + 2, schema)}`, 'integer'] as const,
+    ),
     ...[...functions.matchAll(FUNCTION)].map(
       ([, name, parameters, clauses, body]) =>
         [
@@ -22,6 +26,39 @@ export function expectedCatalog(
         ] as const,
     ),
   ])
+}
+
+/** An object that is missing or different. */
+export interface Difference {
+  readonly name: string
+  readonly expected: string
+  readonly actual: string | undefined
+}
+
+/** Returns how a catalog differs from that of a migrated schema. More objects are no difference. */
+export function differences(found: Catalog, wanted: Catalog): Difference[] {
+  return [...wanted]
+    .map(([name, expected]) => ({ name, expected, actual: found.get(name) }))
+    .filter(({ name, expected, actual }) =>
+      actual === undefined || !name.startsWith('function ')
+        ? actual !== expected
+        : withoutLayout(actual) !== withoutLayout(expected),
+    )
+}
+
+/** Drops comments and folds white space, which a migration tool may have changed. */
+function withoutLayout(body: string): string {
+  return body
+    .replace(/--[^\n]*/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+/** Returns the name that the schema had when it was migrated, which its functions contain. `null`: it has no functions. */
+export function nameInFunctions(found: Catalog): SchemaName | null {
+  const [, body] = [...found].find(([name]) => name.startsWith('function reserve_v1(')) ?? []
+  const [, name] = /\br "((?:[^"]|"")+)"\.objects;/.exec(body ?? '') ?? []
+  return name === undefined ? null : schemaName('verify', name.replaceAll('""', '"'))
 }
 
 function entriesOf({

@@ -4,9 +4,11 @@ import { databaseError, sqlState, wasRolledBack } from '../connection/failures.j
 import { SCHEMA, type Schema } from '../sql/schema.js'
 import type { SchemaName } from '../sql/statement.js'
 import { readNumber } from '../sql/rows.js'
-import { additionsSince, promptColumnsText, type Addition } from './additions.js'
+import { additionsTo, promptColumnsText, type Addition } from './additions.js'
+import { readParts } from './catalog.js'
 import { buildConcurrentIndex } from './concurrent-index.js'
 import { switchEventsText } from './events-switch.js'
+import { differences, expectedCatalog } from './expected-catalog.js'
 import { migrationBlock, READ_FOUND_VERSION } from './text.js'
 import { assertCompatible, readVersion, type SchemaVersion } from './version.js'
 
@@ -23,8 +25,9 @@ const PAUSE_MILLISECONDS = 300
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * Migrates the schema to the version of this code. Any number of processes, of any version, may call it at the same
- * time: one does the work and the others wait for it. Costs one read if there is nothing to do.
+ * Migrates the schema to the version of this code, and restores what one of that version has lost, such as a dropped index. Any
+ * number of processes, of any version, may call it at the same time: one does the work and the others wait for it. Costs a few
+ * reads if there is nothing to do.
  *
  * `events` turns events on or off; `null` leaves them as they are. Turning them off has no effect if another process turns
  * them on meanwhile.
@@ -55,16 +58,38 @@ async function migrateSchema(
 ): Promise<MigrationResult> {
   let from: number | null = null
   let after = before
-  while (after.version < definition.version) {
+  let isDamaged =
+    before.version === definition.version && (await isRestorable(database, schema, definition, before))
+  while (after.version < definition.version || isDamaged) {
+    isDamaged = false
     // The tables of an existing schema may be large and in use.
     const isEmpty = after.version === 0
-    if (!isEmpty) await makeAdditions(database, schema, additionsSince(after.version, definition.tables))
+    if (!isEmpty && after.hasTable) {
+      await makeAdditions(database, schema, definition.tables.flatMap(additionsTo))
+    }
     const found = await runBlock(database, migrationBlock(definition, schema, { onlyIfEmpty: isEmpty }))
     from ??= found
     after = await readVersion(database, schema)
   }
   assertCompatible(after, definition.version)
   return { from: from ?? before.version, to: after.version }
+}
+
+/** Returns whether a schema of this version lacks something that this role may restore. Original columns and keys it can't. */
+async function isRestorable(
+  database: Database,
+  schema: SchemaName,
+  definition: Schema,
+  { isOwner, lacksRow, countsAgain, eventsSwitch }: SchemaVersion,
+): Promise<boolean> {
+  if (!isOwner) return false
+  if (lacksRow || countsAgain) return true
+  const wanted = expectedCatalog(definition, schema, { events: eventsSwitch !== null })
+  return differences(await readParts(database, schema), wanted).some(({ name, actual }) =>
+    actual === undefined
+      ? /^(?:table|type|function|index) /.test(name) && !name.endsWith('_pkey')
+      : name.startsWith('function '),
+  )
 }
 
 /** `found` identifies the switch at the beginning of the migration. One that was turned on later stays. */

@@ -1,16 +1,19 @@
-import { inSchema, type SchemaName } from '../sql/statement.js'
-import { markerType, type Schema } from '../sql/schema.js'
+import { inSchema, markerType, type SchemaName } from '../sql/statement.js'
+import type { Schema } from '../sql/schema.js'
 import { VACUUM_SETTINGS, VERSION_TABLE, type CompositeType, type Table } from '../sql/tables.js'
 import {
   additionBlock,
+  additionsTo,
   laterAdditions,
   concurrentText,
   createIndex,
   dropIndexText,
   lockBlock,
 } from './additions.js'
-import { switchEventsText } from './events-switch.js'
-import { MIGRATION_LOCK } from '../sql/fragments.js'
+import { REPLACE_FOREIGN_TRIGGERS, switchEventsText } from './events-switch.js'
+import { lockOf, MIGRATION_LOCK } from '../sql/fragments.js'
+import { objectValueIn } from '../sql/rows.js'
+import { TOLD_VERSION } from './version.js'
 
 /**
  * A setting of the transaction that passes the version which {@link migrationBlock} found to {@link
@@ -27,8 +30,9 @@ export interface MigrationBlockOptions {
 }
 
 /**
- * Builds one statement that takes the schema from any earlier version to this one. It runs in any transaction and may
- * run again: it skips what is done. It builds missing indexes in the same transaction, which blocks writers.
+ * Builds one statement that takes the schema from any earlier version to this one, and restores what one of this version has
+ * lost. It runs in any transaction and may run again: it skips what is done. It builds missing indexes in the same transaction,
+ * which blocks writers.
  */
 export function migrationBlock(
   { version, minCompatible, tables, types, functions }: Schema,
@@ -39,6 +43,7 @@ export function migrationBlock(
     `DO $migration$
 DECLARE
   found_version int := 0;
+  marker text;
 BEGIN
   IF version() LIKE '%CockroachDB%' THEN
     RAISE EXCEPTION 'CockroachDB is not supported because its advisory locks have no effect' USING ERRCODE = 'SD001';
@@ -56,55 +61,44 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = {schema-literal}) THEN
     CREATE SCHEMA {schema};
   END IF;
-  IF NOT EXISTS (
-    SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = {schema-literal} AND c.relname = 'schema_version'
-  ) THEN
-${createTable(VERSION_TABLE)}    INSERT INTO {schema}.schema_version (version, min_compatible) VALUES (0, 0);
-  END IF;
-  SELECT v.version INTO STRICT found_version FROM {schema}.schema_version v;
+${createMissing(VERSION_TABLE)}  found_version := coalesce((SELECT v.version FROM {schema}.schema_version v), (${TOLD_VERSION}));
   PERFORM set_config('${FOUND_VERSION}', found_version::text, true);
-  IF found_version ${onlyIfEmpty ? '> 0' : `>= ${version}`} THEN
+  IF found_version > ${onlyIfEmpty ? 0 : version} THEN
     RETURN;
   END IF;
 
-${versionsOf([...tables, ...types])
-  .map((since) => newBlock(since, tables, types))
-  .join('')}${additionsBlock(tables)}
+${tables.map(createMissing).join('')}${types.map(createMissingType).join('')}${additionsBlock(tables)}
   EXECUTE $functions$${functions}$functions$;
+  IF found_version < ${version} THEN
 ${commentsBlock([VERSION_TABLE, ...tables])}${VACUUM_SETTINGS}
-
-  UPDATE {schema}.schema_version v SET version = ${version}, min_compatible = ${minCompatible}
-  WHERE v.version = found_version;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'the schema version was changed without the migration lock' USING ERRCODE = '40001';
   END IF;
-${markersBlock(version)}END
+
+  INSERT INTO {schema}.schema_version (version, min_compatible) VALUES (${version}, ${minCompatible})
+  ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, min_compatible = excluded.min_compatible;
+${markersBlock(version, schema)}${REPLACE_FOREIGN_TRIGGERS}  PERFORM {schema}.continue_events_v1();
+END
 $migration$`,
     schema,
   )
 }
 
-/** Creates the tables and types that a version added. */
-function newBlock(since: number, tables: readonly Table[], types: readonly CompositeType[]): string {
-  const isNew = (one: { readonly since: number }) => one.since === since
-  return `  IF found_version < ${since} THEN
-${[...tables.filter(isNew).map(createTable), ...types.filter(isNew).map(createType)].join('')}  END IF;
-`
-}
+const isMissing = (relation: string) => `NOT EXISTS (
+    SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = {schema-literal} AND c.relname = '${relation}'
+  )`
 
 /** Adds to the tables of earlier versions. Nothing is missing in those that were created just now. */
 function additionsBlock(tables: readonly Table[]): string {
-  const additions = laterAdditions(tables)
+  const additions = tables.flatMap(additionsTo)
   return `${lockBlock(additions)}${additions.map(additionBlock).join('')}`
 }
 
-const versionsOf = (additions: readonly { readonly since: number }[]) =>
-  [...new Set(additions.map(({ since }) => since))].sort((a, b) => a - b)
+const createMissingType = ({ name, columns }: CompositeType) => `  IF ${isMissing(name)} THEN
+    CREATE TYPE {schema}.${name} AS (${columns});
+  END IF;
+`
 
-const createType = ({ name, columns }: CompositeType) => `    CREATE TYPE {schema}.${name} AS (${columns});\n`
-
-function createTable({ name, columns, primaryKey, checks = {}, indexes, settings }: Table): string {
+function createMissing({ name, columns, primaryKey, checks = {}, indexes, settings }: Table): string {
   const lines = [
     ...Object.entries(columns).map(
       ([column, type]) => `${column} ${typeof type === 'string' ? type : type.type}`,
@@ -113,10 +107,12 @@ function createTable({ name, columns, primaryKey, checks = {}, indexes, settings
     ...Object.entries(checks).map(([check, condition]) => `CONSTRAINT ${check} ${condition}`),
   ]
   const storage = settings === undefined ? '' : ` WITH (${settings})`
-  return `    CREATE TABLE {schema}.${name} (
+  return `  IF ${isMissing(name)} THEN
+    CREATE TABLE {schema}.${name} (
       ${lines.join(',\n      ')}
     )${storage};
-${indexes.map((index) => `    ${createIndex({ table: name, index })};\n`).join('')}`
+${indexes.map((index) => `    ${createIndex({ table: name, index })};\n`).join('')}  END IF;
+`
 }
 
 function commentsBlock(tables: readonly Table[]): string {
@@ -128,16 +124,32 @@ function commentsBlock(tables: readonly Table[]): string {
     .join('\n')
 }
 
-/** Creates the types that newer code looks for. Version 1 has its tables. */
-function markersBlock(version: number): string {
-  return Array.from({ length: version - 1 }, (_, index) => index + 2)
-    .map(
-      (each) => `  IF found_version < ${each} THEN
-    CREATE DOMAIN {schema}.${markerType(each)} AS int;
+/**
+ * Creates the types that newer code looks for. Version 1 has its tables.
+ *
+ * If there is none yet, the schema is older, or it had another name when its events got the numbers of locks. Types of that name go:
+ * code that still uses it must not run if the schema gets it again.
+ */
+function markersBlock(version: number, schema: SchemaName): string {
+  const markers = Array.from({ length: version - 1 }, (_, index) => markerType(index + 2, schema))
+  const number = lockOf(objectValueIn('e.object', 'bucket'), objectValueIn('e.object', 'key'))
+  const create = (marker: string, andThen = '') => `  IF NOT EXISTS (
+    SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+    WHERE n.nspname = {schema-literal} AND t.typname = '${marker}'
+  ) THEN
+    CREATE DOMAIN {schema}.${marker} AS int;${andThen}
   END IF;
-`,
-    )
-    .join('')
+`
+  const renumber = `
+    UPDATE {schema}.events e SET object_number = ${number} WHERE e.object_number <> ${number};`
+  return `  FOR marker IN
+    SELECT t.typname FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+    WHERE n.nspname = {schema-literal} AND t.typtype = 'd' AND t.typname ~ '^schema_v[0-9]'
+      AND t.typname NOT IN (${markers.map((marker) => `'${marker}'`).join(', ')})
+  LOOP
+    EXECUTE format('DROP DOMAIN %I.%I', {schema-literal}, marker);
+  END LOOP;
+${markers.map((marker, index) => create(marker, index === 0 ? renumber : '')).join('')}`
 }
 
 /**

@@ -2,7 +2,7 @@ import { StorageError } from '../../../core/errors.js'
 import type { Database } from '../connection/database.js'
 import { readNumber } from '../sql/rows.js'
 import { type SchemaName, statement } from '../sql/statement.js'
-import { FIND_SWITCH } from '../sql/events.js'
+import { EVENTS_SEQUENCE, FIND_SWITCH } from '../sql/events.js'
 
 /** The version of a migrated schema and the lowest version of the code that may use it. */
 export interface SchemaVersion {
@@ -10,23 +10,59 @@ export interface SchemaVersion {
   readonly minCompatible: number
   /** Identifies the switch that turned events on. `null` while they are off. */
   readonly eventsSwitch: string | null
+  /** Whether there is a table for the version. */
+  readonly hasTable: boolean
+  /** Whether that table has lost its row, as after a dump of the structure alone. */
+  readonly lacksRow: boolean
+  /** Whether new events would get numbers below those that wait, as after logical replication. */
+  readonly countsAgain: boolean
+  /** Whether this role owns the tables. */
+  readonly isOwner: boolean
 }
 
-const NOT_MIGRATED: SchemaVersion = { version: 0, minCompatible: 0, eventsSwitch: null }
+/** Selects the version that the other objects of the schema tell: that of its newest marker type, or the first. */
+export const TOLD_VERSION = `
+    SELECT coalesce(
+      (SELECT max(pg_catalog.substring(t.typname::text, '^schema_v([0-9]+)')::int) FROM pg_catalog.pg_type t
+       JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+       WHERE n.nspname = {schema-literal} AND t.typtype = 'd'),
+      (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+       WHERE n.nspname = {schema-literal} AND c.relname = 'objects'),
+      0)`
 
-const EXISTS = `
-  SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  WHERE n.nspname = {schema-literal} AND c.relname = 'schema_version'`
+/** Reads what catalogs tell, because reading a table that is missing or not permitted would end a transaction of the caller. */
+const CATALOGS = `
+  SELECT v.oid IS NOT NULL, u.can AND pg_catalog.has_table_privilege(v.oid, 'SELECT'), pg_catalog.row_security_active(v.oid),
+    (${TOLD_VERSION}), (${FIND_SWITCH}), pg_catalog.pg_has_role(coalesce(o.relowner, n.nspowner), 'USAGE'),
+    CASE WHEN u.can AND pg_catalog.has_table_privilege(e.oid, 'SELECT')
+      THEN pg_catalog.has_sequence_privilege(${EVENTS_SEQUENCE}, 'SELECT') END
+  FROM (SELECT) one
+  LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = {schema-literal}
+  LEFT JOIN pg_catalog.pg_class v ON v.relnamespace = n.oid AND v.relname = 'schema_version'
+  LEFT JOIN pg_catalog.pg_class o ON o.relnamespace = n.oid AND o.relname = 'objects'
+  LEFT JOIN pg_catalog.pg_class e ON e.relnamespace = n.oid AND e.relname = 'events'
+  CROSS JOIN LATERAL (SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS can) u`
 
-/** Reads the version of a schema. Returns version 0 if the schema or its version table does not exist. */
+const COUNTS_AGAIN = `
+    SELECT max(e.id) > coalesce(pg_catalog.pg_sequence_last_value(${EVENTS_SEQUENCE}::regclass), 0) FROM {schema}.events e`
+
+/** Reads the version of a schema: 0 if it does not exist. Without a row that this role can read, other objects tell it. */
 export async function readVersion(database: Database, schema: SchemaName): Promise<SchemaVersion> {
-  // Looks first, because reading a table that is missing would end a transaction of the caller.
-  const exists = await database.run(statement('has_schema_version', EXISTS, schema), [])
-  if (exists.length === 0) return NOT_MIGRATED
-  const text = `SELECT v.version, v.min_compatible, (${FIND_SWITCH}) FROM {schema}.schema_version v`
-  const [row] = await database.run(statement('schema_version', text, schema), [])
-  if (!row) return NOT_MIGRATED
-  return { version: readNumber(row[0]), minCompatible: readNumber(row[1]), eventsSwitch: row[2] ?? null }
+  const [traces = []] = await database.run(statement('catalogs', CATALOGS, schema), [])
+  const [hasTable, isReadable, isHidden, , , isOwner, canCount] = traces.map((value) => value === 't')
+  const columns = `v.version, v.min_compatible, ${canCount ? `(${COUNTS_AGAIN})` : 'false'}`
+  const text = `SELECT ${columns} FROM (SELECT) one LEFT JOIN {schema}.schema_version v ON true`
+  const [row = []] = isReadable ? await database.run(statement('schema_version', text, schema), []) : []
+  const isTold = row[0] == null
+  return {
+    version: readNumber(isTold ? traces[3] : row[0]),
+    minCompatible: isTold ? 0 : readNumber(row[1]),
+    eventsSwitch: traces[4] ?? null,
+    hasTable: hasTable!,
+    lacksRow: isTold && isReadable! && !isHidden!,
+    countsAgain: row[2] === 't',
+    isOwner: isOwner!,
+  }
 }
 
 /** Returns why code of this schema version must not use a schema that newer code migrated, or `null` if it may. */

@@ -12,7 +12,6 @@ import { changeOf, charge, MAX_SUM, totalsOf, usageOf } from './usage.js'
  */
 export const SCOPE_WRITE: CompositeType = {
   name: 'scope_write_v1',
-  since: 1,
   columns: `place int, kind text, ${batchColumns([...RESERVE_ARGUMENTS, ...CONFIRM_ARGUMENTS])}`,
 }
 

@@ -33,6 +33,8 @@ DECLARE
   changed_at timestamptz;
   after text;
   before text;
+  event_id bigint;
+  is_alone boolean;
 BEGIN
   IF TG_OP = 'DELETE' THEN
     change := 'deleted';
@@ -58,13 +60,46 @@ BEGIN
         WHEN NEW.scope <> OLD.scope THEN 'transferred' ELSE 'updated' END;
     END IF;
   END IF;
-  INSERT INTO {schema}.events (object_digest, object_number, type, is_first, created_at, due_at, object, previous)
-  VALUES (digest, number, change, NOT EXISTS (SELECT FROM {schema}.events e WHERE e.object_digest = digest),
-    changed_at, changed_at, after, before);
+  LOOP
+    INSERT INTO {schema}.events (object_digest, object_number, type, is_first, created_at, due_at, object, previous)
+    VALUES (digest, number, change, NOT EXISTS (SELECT FROM {schema}.events e WHERE e.object_digest = digest),
+      changed_at, changed_at, after, before)
+    ON CONFLICT (id) DO NOTHING RETURNING id, is_first INTO event_id, is_alone;
+    EXIT WHEN is_alone OR (event_id IS NOT NULL AND NOT EXISTS (
+      SELECT FROM {schema}.events e
+      WHERE (e.object_digest, e.id) > (digest, event_id) AND (e.object_digest, e.id) <= (digest, 9223372036854775807)));
+    -- The table was moved here without its sequence. The number is taken, or sorts before an older event of the object.
+    DELETE FROM {schema}.events e WHERE e.id = event_id;
+    PERFORM {schema}.continue_events_v1();
+  END LOOP;
   RETURN NULL;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.record_event_v1 IS 'Records the change of an active row.';
+`
+
+/** Selects the sequence that numbers the events, which belongs to a column of theirs. */
+export const EVENTS_SEQUENCE = `(
+    SELECT d.objid FROM pg_catalog.pg_depend d
+    JOIN pg_catalog.pg_class c ON c.oid = d.refobjid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = {schema-literal} AND c.relname = 'events' AND d.refobjsubid > 0 AND d.deptype = 'i'
+      AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.classid = 'pg_catalog.pg_class'::regclass
+  )`
+
+/**
+ * Lets the sequence continue after the newest event. Two callers at once may set it back by the few numbers that the other has
+ * just drawn, which the trigger notices again. Runs with the rights of the owner, because writers have none on the sequence.
+ */
+export const CONTINUE_EVENTS = `
+CREATE OR REPLACE FUNCTION {schema}.continue_events_v1() RETURNS void LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog AS $body$
+BEGIN
+  PERFORM setval(s.oid, s.newest)
+  FROM (SELECT ${EVENTS_SEQUENCE}::regclass AS oid, (SELECT max(e.id) FROM {schema}.events e) AS newest) s
+  WHERE s.newest > coalesce(pg_sequence_last_value(s.oid), 0);
+END
+$body$;
+COMMENT ON FUNCTION {schema}.continue_events_v1 IS 'Lets numbers of events continue after the newest.';
 `
 
 /** Selects the oldest event of the object with this digest. Row comparisons and order match only the index by object. */

@@ -1,6 +1,39 @@
 import { INDEX_PLANS, insertLeftovers, tryLock, WRITABLE } from './fragments.js'
 import { changeOf, chargeScopes, usageOf } from './usage.js'
 
+/** Selects the foreign keys of the application whose rows keep a row of `objects` from being deleted. */
+const keepingKeys = (columns: string) => `
+    SELECT ${columns} FROM pg_catalog.pg_class c
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_catalog.pg_trigger t ON t.tgrelid = c.oid
+    JOIN pg_catalog.pg_constraint k ON k.oid = t.tgconstraint
+    JOIN pg_catalog.pg_attribute f ON f.attrelid = k.conrelid AND f.attnum = k.conkey[1]
+    WHERE n.nspname = {schema-literal} AND c.relname = 'objects' AND k.confrelid = c.oid AND k.confdeltype IN ('a', 'r')`
+
+export const IS_REFERENCED = `
+CREATE OR REPLACE FUNCTION {schema}.is_referenced_v1(p_attempt uuid) RETURNS boolean LANGUAGE plpgsql STABLE AS $body$
+DECLARE
+  place text;
+  is_referenced boolean;
+BEGIN
+  FOR place IN${keepingKeys("pg_catalog.format('%s x WHERE x.%I', k.conrelid::regclass, f.attname)")}
+  LOOP
+    EXECUTE pg_catalog.format('SELECT EXISTS (SELECT FROM %s = %L::uuid)', place, p_attempt) INTO is_referenced;
+    IF is_referenced THEN
+      RETURN true;
+    END IF;
+  END LOOP;
+  RETURN false;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.is_referenced_v1 IS 'Returns whether a foreign key of the application keeps a row.';
+`
+
+/** Leaves out such rows, because one of them would fail the purge of all others. Without such keys, costs one look for them. */
+const UNREFERENCED = ' AND NOT (has_keys AND {schema}.is_referenced_v1(o.attempt_id))'
+const HAS_KEYS = `
+  has_keys boolean := EXISTS (${keepingKeys('')});`
+
 /**
  * Selects `attempts` and locks the sums of their scopes. `select` takes a condition of the rows `o`.
  *
@@ -8,12 +41,12 @@ import { changeOf, chargeScopes, usageOf } from './usage.js'
  * than Postgres takes to look for deadlocks. Then it takes the rows of the scopes whose sums are free, or fails if `mustTake`.
  */
 const lockSums = (select: (condition: string) => string, mustTake = 'false') => `
-  BEGIN${select('')}
+  BEGIN${select(UNREFERENCED)}
     PERFORM FROM {schema}.scope_usage u
     WHERE u.scope = ANY (ARRAY(SELECT o.scope FROM {schema}.objects o WHERE o.attempt_id = ANY (attempts)))
     ORDER BY u.scope FOR UPDATE;
   EXCEPTION WHEN lock_not_available THEN
-    IF ${mustTake} THEN RAISE; END IF;${select(`
+    IF ${mustTake} THEN RAISE; END IF;${select(`${UNREFERENCED}
       AND (SELECT true FROM {schema}.scope_usage u WHERE u.scope = o.scope FOR UPDATE SKIP LOCKED)`)}
   END;`
 /** Milliseconds. */
@@ -47,7 +80,7 @@ RETURNS SETOF {schema}.objects LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off ${SUMS_TIMEOUT} AS $body$
 #variable_conflict use_column
 DECLARE
-  attempts uuid[];
+  attempts uuid[];${HAS_KEYS}
 BEGIN${WRITABLE}${lockSums(selectExpired)}
   -- A new statement sees changes made before the locks were taken, so it keeps rows that were confirmed meanwhile. The status is
   -- an expression, so that a plan made while the index of expired rows was small doesn't walk it.
@@ -98,8 +131,12 @@ RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE
 ${INDEX_PLANS} ${SUMS_TIMEOUT} AS $body$
 #variable_conflict use_column
 DECLARE
-  attempts uuid[];
+  attempts uuid[];${HAS_KEYS}
 BEGIN${WRITABLE}${lockSums(selectDeleted, 'p_scope IS NOT NULL')}
+  IF has_keys AND p_scope IS NOT NULL AND pg_catalog.cardinality(attempts) = 0 THEN
+    -- Nothing else is left. Taking the kept rows fails, because callers that name a scope must not believe that it is empty.
+    has_keys := false;${selectDeleted('')}
+  END IF;
   RETURN QUERY
   WITH gone AS (
     DELETE FROM {schema}.objects o WHERE o.attempt_id = ANY (attempts) RETURNING o.scope

@@ -68,6 +68,10 @@ const leftoverValues = (row: string) => LEFTOVER_VALUES.map(([value, kind]) => [
 /** Returns an object as a JSON list. */
 export const objectText = (row: string) => jsonList(objectValues(row).map((value) => asText(...value)))
 
+/** Selects a column of an object from its JSON list. */
+export const objectValueIn = (list: string, column: string) =>
+  `(${list}::json->>${Object.keys(OBJECT_COLUMNS).indexOf(column)})`
+
 /** Returns a leftover as a JSON list. */
 export const leftoverText = (row: string) => jsonList(leftoverValues(row).map((value) => asText(...value)))
 

@@ -138,7 +138,7 @@ CREATE TYPE scope_write_v1 AS (
   upload_id text
 );
 
-CREATE DOMAIN schema_v2 AS integer;
+CREATE DOMAIN schema_v2_HASH AS integer;
 
 -- Makes several adoptions of one scope.
 FUNCTION adopt_batch_v1(
@@ -185,11 +185,19 @@ FUNCTION confirm_v1(
   p_now timestamptz
 ) RETURNS text;
 
+-- Lets numbers of events continue after the newest.
+FUNCTION continue_events_v1() RETURNS void;
+
 -- Extends claims.
 FUNCTION extend_claims_v1(
   p_entries json,
   p_until timestamptz
 ) RETURNS SETOF bigint;
+
+-- Returns whether a foreign key of the application keeps a row.
+FUNCTION is_referenced_v1(
+  p_attempt uuid
+) RETURNS boolean;
 
 -- Lists scopes with their sums.
 FUNCTION list_scopes_v1(

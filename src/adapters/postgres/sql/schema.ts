@@ -2,9 +2,9 @@ import { ADOPT, ADOPT_BATCH } from './adopt.js'
 import { SCOPE_WRITE, WRITE_BATCH } from './batch.js'
 import { SET_UPLOAD_ID, TRANSFER, UPDATE } from './change.js'
 import { CONFIRM } from './confirm.js'
-import { DELIVER_EVENTS, RECORD_EVENT } from './events.js'
+import { CONTINUE_EVENTS, DELIVER_EVENTS, RECORD_EVENT } from './events.js'
 import { LIST_SCOPES, LIST_STORED } from './lists.js'
-import { PURGE_DELETED, PURGE_EXPIRED } from './purge.js'
+import { IS_REFERENCED, PURGE_DELETED, PURGE_EXPIRED } from './purge.js'
 import { RELEASE, REMOVE } from './remove.js'
 import { RESERVE } from './reserve.js'
 import { TABLES, type CompositeType, type Table } from './tables.js'
@@ -26,7 +26,7 @@ import { VERSION_1 } from './version-1.js'
  *   reports as an outdated schema. No call has to read the version first.
  *
  * Code of a newer version refuses an older schema the same way: every version after the first creates a marker type, and
- * all statements of that version mention it. See `requireVersion` in statements/statement.ts.
+ * all statements of that version mention it. See `requireVersion` in statement.ts.
  */
 export interface Schema {
   /** The number of this definition. Versions start at 1 and have no gaps. */
@@ -56,18 +56,15 @@ export const SCHEMA: Schema = {
     TRANSFER,
     ADOPT,
     ADOPT_BATCH,
+    IS_REFERENCED,
     PURGE_EXPIRED,
     PURGE_DELETED,
     REPAIR_USAGE,
     LIST_SCOPES,
     LIST_STORED,
     RECORD_EVENT,
+    CONTINUE_EVENTS,
     DELIVER_EVENTS,
     VERSION_1,
   ].join(''),
-}
-
-/** Returns the name of the type that exists from this schema version on. */
-export function markerType(version: number): string {
-  return `schema_v${version}`
 }

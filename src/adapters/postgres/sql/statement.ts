@@ -1,6 +1,6 @@
 import { shown, textFlaw, utf8Length } from '../../../core/store/validation/checks.js'
 import type { Statement } from '../connection/database.js'
-import { markerType, SCHEMA } from './schema.js'
+import { SCHEMA } from './schema.js'
 
 const MAX_BYTES = 63
 
@@ -50,7 +50,7 @@ export function statement(name: string, text: string, schema: SchemaName): State
 
 /** Builds a statement that fails on a schema that was not migrated to the version of this code. */
 export function versionedStatement(name: string, text: string, schema: SchemaName): Statement {
-  return statement(name, requireVersion(text, SCHEMA.version), schema)
+  return statement(name, requireVersion(text, SCHEMA.version, schema), schema)
 }
 
 /**
@@ -59,11 +59,19 @@ export function versionedStatement(name: string, text: string, schema: SchemaNam
  * subquery from the plan, so executing it costs nothing. Version 1 needs no type: without it there are no tables
  * either.
  */
-export function requireVersion(text: string, version: number): string {
+function requireVersion(text: string, version: number, schema: SchemaName): string {
   if (version === 1) return text
-  const needed = `needed AS (SELECT NULL::{schema}.${markerType(version)})`
+  const needed = `needed AS (SELECT NULL::{schema}.${markerType(version, schema)})`
   const [, rest] = /^\s*WITH\s([^]*)$/.exec(text) ?? []
   return rest === undefined ? `WITH ${needed} ${text}` : `WITH ${needed}, ${rest}`
+}
+
+/**
+ * Returns the name of the type that exists from this schema version on. It depends on the name of the schema, because functions
+ * name the schema too: in one that was renamed or copied, they would write to another.
+ */
+export function markerType(version: number, schema: SchemaName): string {
+  return `schema_v${version}_${fingerprint(schema.name)}`
 }
 
 /** Returns the 64-bit FNV-1a hash of a text. */

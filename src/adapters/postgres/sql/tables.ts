@@ -35,13 +35,11 @@ export interface Index {
 }
 
 /**
- * A type that functions use for rows of no table. A release with other columns gives it another name and its own version as
- * `since`, because functions of the release before may be running on the old one.
+ * A type that functions use for rows of no table. A release with other columns gives it another name, because functions of the
+ * release before may be running on the old one.
  */
 export interface CompositeType {
   readonly name: string
-  /** The schema version that created the type. */
-  readonly since: number
   readonly columns: string
 }
 
