@@ -47,25 +47,31 @@ async function migrateOnce(namespace: Namespace, migration: Migration): Promise<
   const before = await readState(namespace, NO_DEADLINE)
   refuse(tooNew(before))
   migration.requestsAtStart ??= before.eventRequests
-  const collections = neededCollections(before.events || events === true)
+  const turnsOn = events ?? (before.version === 0 && (await hadEvents(namespace)))
+  const collections = neededCollections(before.events || turnsOn)
   for (const name of collections) await createCollection(namespace, namespace[name].collectionName)
   refuse(await rollbackFlaw(namespace))
   if (before.version > SCHEMA_VERSION) return { from: before.version, to: before.version }
 
   const conflicting = (await indexDifferences(namespace, collections)).find(({ found }) => found !== null)
-  refuse(conflicting && `${describeDifference(conflicting)} Drop it and run migrate() again.`)
+  refuse(conflicting && describeDifference(conflicting))
   for (const name of collections) {
     const indexes = INDEXES[name].map(specification)
     if (indexes.length > 0) await namespace[name].createIndexes(indexes)
   }
   // `$max`, because newer code may have migrated further meanwhile.
   const state = { version: SCHEMA_VERSION, minCompatible: MIN_COMPATIBLE_VERSION }
-  const turnOn = events === true && { $set: { events }, $inc: { eventRequests: 1 } }
+  const turnOn = turnsOn && { $set: { events: true }, $inc: { eventRequests: 1 } }
   await namespace.schema.updateOne({ _id: STATE_ID }, { $max: state, ...turnOn }, { upsert: true })
   if (events === false) await turnOff(namespace, migration.requestsAtStart)
   const after = await readState(namespace, NO_DEADLINE)
   refuse(tooNew(after))
   return { from: before.version, to: after.version }
+}
+
+/** Returns whether events were on before the version was lost. Only `migrate()` creates their collection. */
+async function hadEvents({ db, events }: Namespace): Promise<boolean> {
+  return (await db.listCollections({ name: events.collectionName }).toArray()).length > 0
 }
 
 /** Turns events off, unless another process has turned them on since this number of requests. */
