@@ -146,6 +146,17 @@ const MOVES: Move[] = [
     isMiscounted: true,
   },
   {
+    title: 'a dump of several moments, with objects whose oldest event or only events are lost',
+    async move(from, to) {
+      await restore(from, to)
+      await to.collection('svc_db_events').deleteOne({ at: 'bucket\0kept', 'object.size': 1 })
+      await to.collection('svc_db_events').deleteMany({ at: 'bucket\0removed' })
+    },
+    calls: 'work',
+    findings: [],
+    events: [2, 3],
+  },
+  {
     title: 'a dump with the version of an earlier release',
     async move(from, to) {
       await restore(from, to)
@@ -290,6 +301,7 @@ describeMongo('collections that were moved', (url) => {
     await upload(store, 'kept', 3)
     const delivered = await deliver(store)
     expect(delivered.get('kept') ?? []).toEqual(events)
+    expect(await store.countEvents()).toMatchObject({ waiting: 0 })
     await target.dropDatabase()
   })
 

@@ -5,6 +5,7 @@ import type { Namespace } from '../connection/namespace.js'
 import { describeDifference, indexDifferences } from './verify.js'
 import { INDEXES, neededCollections, specification } from './indexes.js'
 import { collectionFlaws, refuse, rollbackFlaw, serverFlaw, shardingFlaws } from './requirements.js'
+import { restoreQueues } from './restore-queues.js'
 import { MIN_COMPATIBLE_VERSION, readState, SCHEMA_VERSION, STATE_ID, tooNew } from './version.js'
 
 const COLLECTION_EXISTS = 48
@@ -59,6 +60,7 @@ async function migrateOnce(namespace: Namespace, migration: Migration): Promise<
     const indexes = INDEXES[name].map(specification)
     if (indexes.length > 0) await namespace[name].createIndexes(indexes)
   }
+  if (collections.includes('events')) await restoreQueues(namespace)
   // `$max`, because newer code may have migrated further meanwhile.
   const state = { version: SCHEMA_VERSION, minCompatible: MIN_COMPATIBLE_VERSION }
   const turnOn = turnsOn && { $set: { events: true }, $inc: { eventRequests: 1 } }
