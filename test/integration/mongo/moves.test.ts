@@ -297,6 +297,8 @@ describeMongo('collections that were moved', (url) => {
     expect(await store.checkUsage()).toHaveLength(isMiscounted ? 1 : 0)
     await store.repairUsage()
     expect(await store.checkUsage()).toEqual([])
+    const deleted = await store.listByScope({ scope: 'scope', status: 'deleted' })
+    expect(await store.countByScope('scope', 'deleted')).toBe(deleted.objects.length)
 
     await upload(store, 'kept', 3)
     const delivered = await deliver(store)
