@@ -48,8 +48,10 @@ async function migrateOnce(namespace: Namespace, migration: Migration): Promise<
   const before = await readState(namespace, NO_DEADLINE)
   refuse(tooNew(before))
   migration.requestsAtStart ??= before.eventRequests
-  const turnsOn = events ?? (before.version === 0 && (await hadEvents(namespace)))
-  const collections = neededCollections(before.events || turnsOn)
+  const hadEvents = await hasCollection(namespace, namespace.events.collectionName)
+  // If the version was lost, whether events were on is unknown. Recording too few would go unnoticed.
+  const turnsOn = events ?? (before.version === 0 && hadEvents)
+  const collections = neededCollections(before.events || turnsOn || hadEvents)
   for (const name of collections) await createCollection(namespace, namespace[name].collectionName)
   refuse(await rollbackFlaw(namespace))
   if (before.version > SCHEMA_VERSION) return { from: before.version, to: before.version }
@@ -71,16 +73,15 @@ async function migrateOnce(namespace: Namespace, migration: Migration): Promise<
   return { from: before.version, to: after.version }
 }
 
-/** Returns whether events were on before the version was lost. Only `migrate()` creates their collection. */
-async function hadEvents({ db, events }: Namespace): Promise<boolean> {
-  return (await db.listCollections({ name: events.collectionName }).toArray()).length > 0
-}
-
 /** Turns events off, unless another process has turned them on since this number of requests. */
 async function turnOff({ schema }: Namespace, requests: number): Promise<void> {
   // In a filter, `null` also matches a missing field.
   const eventRequests = requests === 0 ? null : requests
   await schema.updateOne({ _id: STATE_ID, eventRequests }, { $set: { events: false } })
+}
+
+async function hasCollection({ db }: Namespace, name: string): Promise<boolean> {
+  return (await db.listCollections({ name }).toArray()).length > 0
 }
 
 async function createCollection({ db }: Namespace, name: string): Promise<void> {
