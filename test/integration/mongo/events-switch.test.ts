@@ -97,7 +97,9 @@ describeMongo('the switch of events in MongoDB', (url) => {
     await mongoAdapter(other, { events: true }).migrate()
     expect(await collections()).toContain('svc_db_events')
     await other.collection('svc_db_events').dropIndex('ripe')
-    expect(await mongoAdapter(other).verify()).toEqual(['Missing: index ripe of svc_db_events.'])
+    expect(await mongoAdapter(other).verify()).toEqual([
+      'Missing: index ripe of svc_db_events. Run migrate().',
+    ])
     await mongoAdapter(other).migrate()
     expect(await mongoAdapter(other).verify()).toEqual([])
   })

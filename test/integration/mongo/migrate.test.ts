@@ -53,9 +53,9 @@ describeMongo('the schema in MongoDB', (url) => {
     await db.collection('svc_db_history').dropIndex('by_key')
     await db.collection('svc_db_leftovers').drop()
     expect(await store.verify()).toEqual([
-      'Missing: index by_key of svc_db_history.',
+      'Missing: index by_key of svc_db_history. Run migrate().',
       ...['by_age', 'by_due', 'by_scope', 'by_storage', 'by_scope_due'].map(
-        (index) => `Missing: index ${index} of svc_db_leftovers.`,
+        (index) => `Missing: index ${index} of svc_db_leftovers. Run migrate().`,
       ),
     ])
     await store.migrate()

@@ -5,6 +5,7 @@ import type { Namespace } from '../connection/namespace.js'
 import { describeDifference, indexDifferences } from './verify.js'
 import { INDEXES, neededCollections, specification } from './indexes.js'
 import { collectionFlaws, refuse, rollbackFlaw, serverFlaw, shardingFlaws } from './requirements.js'
+import { restoreQueues } from './restore-queues.js'
 import { MIN_COMPATIBLE_VERSION, readState, SCHEMA_VERSION, STATE_ID, tooNew } from './version.js'
 
 const COLLECTION_EXISTS = 48
@@ -47,20 +48,24 @@ async function migrateOnce(namespace: Namespace, migration: Migration): Promise<
   const before = await readState(namespace, NO_DEADLINE)
   refuse(tooNew(before))
   migration.requestsAtStart ??= before.eventRequests
-  const collections = neededCollections(before.events || events === true)
+  const hadEvents = await hasCollection(namespace, namespace.events.collectionName)
+  // If the version was lost, whether events were on is unknown. Recording too few would go unnoticed.
+  const turnsOn = events ?? (before.version === 0 && hadEvents)
+  const collections = neededCollections(before.events || turnsOn || hadEvents)
   for (const name of collections) await createCollection(namespace, namespace[name].collectionName)
   refuse(await rollbackFlaw(namespace))
   if (before.version > SCHEMA_VERSION) return { from: before.version, to: before.version }
 
   const conflicting = (await indexDifferences(namespace, collections)).find(({ found }) => found !== null)
-  refuse(conflicting && `${describeDifference(conflicting)} Drop it and run migrate() again.`)
+  refuse(conflicting && describeDifference(conflicting))
   for (const name of collections) {
     const indexes = INDEXES[name].map(specification)
     if (indexes.length > 0) await namespace[name].createIndexes(indexes)
   }
+  if (collections.includes('events')) await restoreQueues(namespace)
   // `$max`, because newer code may have migrated further meanwhile.
   const state = { version: SCHEMA_VERSION, minCompatible: MIN_COMPATIBLE_VERSION }
-  const turnOn = events === true && { $set: { events }, $inc: { eventRequests: 1 } }
+  const turnOn = turnsOn && { $set: { events: true }, $inc: { eventRequests: 1 } }
   await namespace.schema.updateOne({ _id: STATE_ID }, { $max: state, ...turnOn }, { upsert: true })
   if (events === false) await turnOff(namespace, migration.requestsAtStart)
   const after = await readState(namespace, NO_DEADLINE)
@@ -73,6 +78,10 @@ async function turnOff({ schema }: Namespace, requests: number): Promise<void> {
   // In a filter, `null` also matches a missing field.
   const eventRequests = requests === 0 ? null : requests
   await schema.updateOne({ _id: STATE_ID, eventRequests }, { $set: { events: false } })
+}
+
+async function hasCollection({ db }: Namespace, name: string): Promise<boolean> {
+  return (await db.listCollections({ name }).toArray()).length > 0
 }
 
 async function createCollection({ db }: Namespace, name: string): Promise<void> {

@@ -9,6 +9,7 @@ import {
   neededCollections,
   specification,
 } from './indexes.js'
+import { missingPrivileges } from './privileges.js'
 import { collectionFlaws, serverFlaw, shardingFlaws } from './requirements.js'
 import { readState, SCHEMA_VERSION, tooNew } from './version.js'
 
@@ -18,9 +19,22 @@ import { readState, SCHEMA_VERSION, tooNew } from './version.js'
  */
 export async function verify(namespace: Namespace, call: Call): Promise<string[]> {
   const findings = [await serverFlaw(namespace)].filter((flaw) => flaw !== null)
+  findings.push(...(await missingPrivileges(namespace, neededCollections(false))))
+  // The rest can't be read without these privileges.
+  if (findings.length > 0) return findings
   const state = await readState(namespace, call)
+  const { collectionName } = namespace.schema
   if (state.version === 0) {
-    return [...findings, `${namespace.schema.collectionName} has no schema version: run migrate().`]
+    return [
+      `${collectionName} in the database ${namespace.db.databaseName} has no schema version. ` +
+        'Check the name of the database and collectionPrefix, then run migrate().',
+    ]
+  }
+  if (state.events) findings.push(...(await missingPrivileges(namespace, ['events'])))
+  if (findings.length > 0) return findings
+  if (state.version < SCHEMA_VERSION) {
+    const needed = `this code needs version ${SCHEMA_VERSION}. Run migrate().`
+    findings.push(`${collectionName} has schema version ${state.version}, but ${needed}`)
   }
   const refusal = tooNew(state)
   if (refusal !== null) findings.push(refusal)
@@ -76,9 +90,9 @@ export async function indexDifferences(
 }
 
 export function describeDifference({ collection, index, found }: IndexDifference): string {
-  if (found === null) return `Missing: index ${index.name} of ${collection}.`
+  if (found === null) return `Missing: index ${index.name} of ${collection}. Run migrate().`
   const expected = `${index.name} ${definition(specification(index))}`
-  return `Differs: index of ${collection} must be ${expected} (found ${found}).`
+  return `Differs: index of ${collection} must be ${expected} (found ${found}). Drop it and run migrate().`
 }
 
 async function indexesOf(collection: Collection<Stored>): Promise<Readonly<Record<string, unknown>>[]> {
