@@ -2,6 +2,7 @@ import { StorageError } from '../index.js'
 import { redacted } from './databases/database-url.js'
 import type { FoundDatabase } from './databases/find-database.js'
 import { EXIT, UsageError, type ExitCode } from './exit.js'
+import { shellQuoted } from './format.js'
 
 /** How the command reports a failure. */
 export interface FailureReport {
@@ -51,7 +52,7 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
     const hints = [
       ...(database ? [`Database: ${database.shown}`] : []),
       ...causes.map(({ message }) => `Cause: ${redact(message)}`),
-      ...adviceFor(error, causes),
+      ...adviceFor(error, causes, database),
     ]
     const exitCode = error.retryable ? EXIT.unreachable : EXIT.unusable
     return { exitCode, message: redact(error.message), hints }
@@ -59,7 +60,7 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
   if (error instanceof StorageError && error.code === 'STORAGE_UNAVAILABLE') {
     const causes = causesOf(error.cause)
     const exitCode = causes.some(({ isRefusal }) => isRefusal) ? EXIT.unusable : EXIT.unreachable
-    const hints = causes.map(({ message }) => `Cause: ${redact(message)}`)
+    const hints = causes.slice(0, 1).map(({ message }) => `Cause: ${redact(message)}`)
     return { exitCode, message: redact(error.message), hints }
   }
   if (error instanceof StorageError && error.status < 500) {
@@ -69,11 +70,21 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
   return { exitCode: EXIT.failed, message: 'Unexpected error.', hints: hints.map(redact) }
 }
 
-function adviceFor(error: StorageError, causes: readonly Cause[]): readonly string[] {
+function adviceFor(
+  error: StorageError,
+  causes: readonly Cause[],
+  database: FoundDatabase | null,
+): readonly string[] {
   // The library names the method; the command line has a command for it.
-  if (/run migrate\(\)\.$/i.test(error.message)) return ['Run: svc-db migrate']
+  if (/run migrate\(\)\.$/i.test(error.message)) return [`Run: svc-db migrate${optionOf(database)}`]
   const byCode = new Set(causes.flatMap(({ code }) => (code === null ? [] : (ADVICE[code] ?? []))))
   return byCode.size > 0 ? [...byCode] : causes.flatMap(({ name }) => ADVICE[name] ?? []).slice(0, 1)
+}
+
+/** Returns the option that selects the tables, if one was given. */
+function optionOf(database: FoundDatabase | null): string {
+  if (!database || database.namespace === null) return ''
+  return ` --${database.kind.namespaceOption} ${shellQuoted(database.namespace)}`
 }
 
 /** Statuses of S3 that the same request gets again. */

@@ -102,8 +102,9 @@ describe('storeConformance', () => {
     const tests = collectTests({ name: 'hanging', createStore }).filter(({ title }) =>
       title.startsWith('reserve: '),
     )
-    for (const { run } of tests.slice(0, 3))
-      await expect(run()).rejects.toThrow('did not respond within 60 s')
+    for (const [index, { run }] of tests.slice(0, 3).entries()) {
+      await expect(run()).rejects.toThrow(`did not respond within ${index === 0 ? 60 : 10} s`)
+    }
     await expect(tests[3]!.run()).rejects.toThrow(
       `Not run, because 3 tests had no response. The first: \`reserve\` did not respond within 60 s (in "${tests[0]!.title}").`,
     )

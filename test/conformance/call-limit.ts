@@ -3,6 +3,8 @@ import { NoResponse } from './failure.js'
 
 /** Seconds that a call may take: enough for a store over a network on a busy machine. */
 const CALL_LIMIT = 60
+/** The same once a test has had no response. */
+const SHORT_LIMIT = 10
 /** Seconds for closing a store that has not responded. */
 const CLOSE_LIMIT = 5
 /** Seconds after which a case, or one run of a script, can make no more calls. */
@@ -37,7 +39,8 @@ export class CallLimit {
   /** Returns the result of the call, or rejects if that takes too long. */
   async of<T>(name: string, result: T | PromiseLike<T>): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined
-    const seconds = this.#failure ? CLOSE_LIMIT : CALL_LIMIT
+    const limit = this.#failures.length === 0 ? CALL_LIMIT : SHORT_LIMIT
+    const seconds = this.#failure ? CLOSE_LIMIT : limit
     const expiry = new Promise<never>((_resolve, reject) => {
       const expire = () => reject(this.#fail(`\`${name}\` did not respond within ${seconds} s`))
       timer = setTimeout(expire, seconds * 1000)

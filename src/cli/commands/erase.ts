@@ -1,4 +1,5 @@
-import { runErasure } from '../../server/jobs/erase-scope.js'
+import { ERASURES_AT_ONCE, runErasure } from '../../server/jobs/erase-scope.js'
+import { bytesOf } from '../../server/storage.js'
 import { endpointOption, type EndpointOption } from '../bucket.js'
 import { withBucket } from '../bucket.js'
 import { printEnd, REPEAT, runJob } from '../session.js'
@@ -22,36 +23,42 @@ export function addErase(cli: Cli): void {
     .option('-y, --yes', 'skip the confirmation')
     .addOption(endpointOption())
     .action((scope: string, options: EraseOptions) =>
-      cli.withDatabase(async (session) => {
-        const { output, store, database } = session
-        requireTerminalOrYes('erase', options)
-        const [active, pending, deleted, usage] = await Promise.all([
-          store.countByScope(scope, 'active'),
-          store.countByScope(scope, 'pending'),
-          store.countByScope(scope, 'deleted'),
-          store.getScopeUsage(scope),
-        ])
-        const question =
-          `Erase ${printable(scope)} from ${database.shown}?\n` +
-          `${counted(active, 'object')} (${bytes(usage.bytes)}), ${counted(pending, 'upload')} and ` +
-          `${counted(deleted, 'row')} of history will be deleted, with all their bytes. This can't be undone.`
-        if (!options.yes && !(await isConfirmed(question))) {
-          output.note('Nothing was erased.')
-          return EXIT.ok
-        }
-        const { failed, failures, ...counts } = await withBucket(store, options, (context) =>
-          runJob(session, { resume: () => REPEAT }, (job) => runErasure(context, { ...job, scope })),
-        )
-        await printEnd(session, {
-          failed,
-          failures,
-          result: { ...counts, failed: failures },
-          summary:
-            `Erased ${counted(counts.objects, 'object')} (${bytes(counts.bytes)}), ` +
-            `${counted(counts.reservations, 'upload')} and ${counted(counts.history, 'row')} of history.`,
-          resume: REPEAT,
-        })
-        return failures > 0 ? EXIT.found : EXIT.ok
-      }),
+      cli.withDatabase(
+        async (session) => {
+          const { output, store, database } = session
+          requireTerminalOrYes('erase', options)
+          const [active, pending, deleted, usage] = await Promise.all([
+            store.countByScope(scope, 'active'),
+            store.countByScope(scope, 'pending'),
+            store.countByScope(scope, 'deleted'),
+            store.getScopeUsage(scope),
+          ])
+          const question =
+            `Erase ${printable(scope)} from ${database.shown}?\n` +
+            `${counted(active, 'object')} (${bytes(usage.bytes)}), ${counted(pending, 'upload')} and ` +
+            `${counted(deleted, 'row')} of history will be deleted, with all their bytes. This can't be undone.`
+          if (!options.yes && !(await isConfirmed(question))) {
+            output.note('Nothing was erased.')
+            return EXIT.ok
+          }
+          const { failed, failures, ...counts } = await withBucket(store, options, async (context) => {
+            // A bucket that can't be reached ends the command before it has removed the first row.
+            const [first] = (await store.listByScope({ scope, limit: 1, fromPrimary: true })).objects
+            if (first) await context.storage.head(bytesOf(first))
+            return runJob(session, { resume: () => REPEAT }, (job) => runErasure(context, { ...job, scope }))
+          })
+          await printEnd(session, {
+            failed,
+            failures,
+            result: { ...counts, failed: failures },
+            summary:
+              `Erased ${counted(counts.objects, 'object')} (${bytes(counts.bytes)}), ` +
+              `${counted(counts.reservations, 'upload')} and ${counted(counts.history, 'row')} of history.`,
+            resume: REPEAT,
+          })
+          return failures > 0 ? EXIT.found : EXIT.ok
+        },
+        { connections: ERASURES_AT_ONCE },
+      ),
     )
 }

@@ -64,6 +64,8 @@ async function loadSelect(file: string): Promise<SelectImport> {
   } catch (error) {
     throw new UsageError(
       `--map ${printable(file)} could not be loaded: ${error instanceof Error ? error.message : String(error)}`,
+      // The stack of a syntax error begins with its place.
+      ...(error instanceof SyntaxError ? [error.stack!.split('\n', 1)[0]!] : []),
     )
   }
   if (typeof loaded.default === 'function') return loaded.default as SelectImport

@@ -38,11 +38,11 @@ export function addPurgeExpired(cli: Cli): void {
           output.note('Nothing was purged.')
           return EXIT.ok
         }
-        // Also a complete run leaves what other transactions hold, and what was confirmed meanwhile.
-        const summary = (done: number) =>
-          done >= expired.rows
-            ? `Purged ${counted(done, 'expired reservation')}.`
-            : `Purged ${count(done)} of ${counted(expired.rows, 'expired reservation')}; the others are unchanged.`
+        const summary = (done: number, complete: boolean) => {
+          if (done >= expired.rows) return `Purged ${counted(done, 'expired reservation')}.`
+          const rest = complete ? 'are in use, or have changed meanwhile' : 'are unchanged'
+          return `Purged ${count(done)} of ${counted(expired.rows, 'expired reservation')}; the others ${rest}.`
+        }
         await inSteps(session, { total: expired.rows, summary }, purgeExpired(session, before))
         return EXIT.ok
       }),

@@ -28,7 +28,8 @@ export interface EraseScopeResult {
 }
 
 const JOB = 'eraseScope'
-const CONCURRENCY = 8
+/** How many items a run works on at once. */
+export const ERASURES_AT_ONCE = 8
 
 const checks = new OptionChecks(JOB)
 
@@ -61,7 +62,7 @@ export async function runErasure(
   const scope = checkText('scope', options.scope)
   const { records, report, now } = context
   const { objects } = records
-  const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress })
+  const run = new ItemRun({ operation: JOB, report, concurrency: ERASURES_AT_ONCE, signal, onProgress })
   const counts = { objects: 0, bytes: 0, reservations: 0, history: 0 }
   /** The sizes of removed objects whose bytes could not be deleted, by attempt. Their leftovers try again. */
   const failedBytes = new Map<string, number>()

@@ -159,12 +159,22 @@ describePostgres('svc-db with a bucket', (url) => {
         const nowhere = ['--s3-endpoint', 'http://127.0.0.1:9']
         const listed = await run('check-storage', '--bucket', bucket, ...nowhere)
         expect(listed.exitCode).toBe(3)
-        const key = 'unreachable'
-        await seeded.store.adopt({ scope: key, bucket, key, storageKey: key, size: 1, createdAt: new Date() })
-        const erased = await run('erase', key, '--yes', ...nowhere)
-        expect(erased.exitCode).toBe(1)
-        expect(erased.stdout).toMatch(/^failed {2}\S+\/unreachable: .* Cause: s3Storage: .*ECONNREFUSED/)
-        expect(erased.stderr).toContain('To go on, repeat the command.')
+        const record = (scope: string, at: { bucket: string; key: string }) =>
+          seeded.store.adopt({ scope, ...at, storageKey: at.key, size: 1, createdAt: new Date() })
+        await record('unreachable', { bucket, key: 'unreachable' })
+        const erased = await run('erase', 'unreachable', '--yes', ...nowhere)
+        expect(erased).toMatchObject({ exitCode: 3, stdout: '' })
+        expect(await seeded.store.countByScope('unreachable')).toBe(1)
+
+        // The command looks into the bucket of the newest object only.
+        await record('partly', { bucket: 'no-such-bucket', key: 'partly' })
+        await record('partly', { bucket, key: 'partly' })
+        const partly = await run('erase', 'partly', '--yes', '--s3-endpoint', server.endpoint)
+        expect(partly.exitCode).toBe(1)
+        expect(partly.stdout).toMatch(
+          /^failed {2}no-such-bucket\/partly: .* Cause: s3Storage: .*NoSuchBucket/,
+        )
+        expect(partly.stderr).toContain('To go on, repeat the command.')
       })
 
       it('if another transaction holds the scope', async () => {

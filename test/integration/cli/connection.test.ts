@@ -116,7 +116,7 @@ describePostgres('a database that is not usable', (url) => {
     ]) {
       const ran = await command.run([...args, '--schema', 'never_migrated'], { DATABASE_URL: url })
       expect(ran).toMatchObject({ exitCode: 5, stdout: '' })
-      expect(ran.stderr).toContain('Run: svc-db migrate')
+      expect(ran.stderr).toContain('Run: svc-db migrate --schema never_migrated\n')
     }
     const verified = await command.run(['verify', '--schema', 'never_migrated'], { DATABASE_URL: url })
     expect(verified).toMatchObject({

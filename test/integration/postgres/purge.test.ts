@@ -53,7 +53,20 @@ describePostgres('a purge beside an open transaction', (url) => {
     expect(await store.checkUsage()).toEqual([])
   })
 
-  it('drops the history of other scopes, and fails for the one that is held', async () => {
+  it.each<[string, (holder: pg.PoolClient) => Promise<unknown>]>([
+    [
+      'sums',
+      (holder) =>
+        postgresAdapter(holder, { schema }).reserve({
+          ...reservation('eve', 'another'),
+          expiresAt: new Date(Date.now() + HOUR),
+        }),
+    ],
+    [
+      'rows',
+      (holder) => holder.query(`SELECT FROM ${quoted(schema)}.objects WHERE scope = 'eve' FOR UPDATE`),
+    ],
+  ])('drops the history of other scopes, and fails for the one whose %s are held', async (_, hold) => {
     const store = postgresAdapter(pool, { schema })
     const expiresAt = new Date(Date.now() + HOUR)
     for (const scope of ['eve', 'ann']) {
@@ -65,7 +78,7 @@ describePostgres('a purge beside an open transaction', (url) => {
     const holder = await pool.connect()
     try {
       await holder.query('BEGIN')
-      await postgresAdapter(holder, { schema }).reserve({ ...reservation('eve', 'another'), expiresAt })
+      await hold(holder)
       expect(await later().purgeDeleted({ before })).toBe(1)
       // `eraseScope` must not take the history for gone.
       await expect(later().purgeDeleted({ before, scope: 'eve' })).rejects.toMatchObject({

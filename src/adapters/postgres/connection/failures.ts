@@ -25,6 +25,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '42P05':
     'A prepared statement already exists. Behind a pooler that shares connections, set namedStatements: false.',
   '53': 'The database has run out of connections, disk space or memory.',
+  '55000': 'The database refused the call in its present state, such as one that accepts no connections.',
   '55P03': 'The database did not get a lock within its timeout.',
   '57': CANCELED,
   '58': 'The operating system or disk of the database server failed.',

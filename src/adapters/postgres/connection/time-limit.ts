@@ -16,7 +16,9 @@ export function withTimeLimit(database: Database): Database {
     run(...call) {
       let timer: ReturnType<typeof setTimeout> | undefined
       const limit = new Promise<never>((_, reject) => {
-        const error = new Error(`no response within ${TIME_LIMIT / 1000} s`)
+        const error = new Error(
+          `no response within ${TIME_LIMIT / 1000} s: another transaction holds a lock, or the network is silent`,
+        )
         timer = setTimeout(() => reject(error), TIME_LIMIT)
       })
       return Promise.race([database.run(...call), limit]).finally(() => clearTimeout(timer))

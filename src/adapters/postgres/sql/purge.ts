@@ -103,7 +103,8 @@ COMMENT ON FUNCTION {schema}.purge_expired_v1 IS 'Ends expired reservations.';
 `
 
 /**
- * Deleted rows need no lock on their key, so this locks each row and skips those that another purge has locked.
+ * Deleted rows need no lock on their key, so this locks each row. Of all scopes, it skips those that another transaction has locked.
+ * Of one, it waits for them, in the order of all callers, because they must be gone when it returns none.
  *
  * Without sorts, this order and its row comparisons match only the index by scope. With equality, a plan made while the table is
  * small could scan the history of all scopes.
@@ -118,7 +119,7 @@ const selectDeleted = (condition: string) => `
       SELECT o.attempt_id FROM {schema}.objects o
       WHERE o.status = 'deleted' AND (o.scope, o.deleted_at) <= (p_scope, p_before)
         AND (o.scope, o.deleted_at) >= (p_scope, '-infinity'::timestamptz)${condition}
-      ORDER BY o.scope, o.deleted_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
+      ORDER BY o.scope, o.deleted_at, o.id LIMIT p_limit FOR UPDATE);
   END IF;`
 
 /**
