@@ -30,11 +30,8 @@ export class UsageError extends Error {
 
 /** Thrown between two steps of a run that a signal or a closed pipe has ended. */
 export class Interrupted extends Error {
-  readonly exitCode: ExitCode
-
-  constructor(exitCode: ExitCode) {
+  constructor(readonly exitCode: ExitCode) {
     super('Interrupted.')
-    this.exitCode = exitCode
   }
 }
 

@@ -1,4 +1,3 @@
-import type { WriteStream } from 'node:tty'
 import { count } from './format.js'
 
 /** One item of the result, in both output formats. */
@@ -21,13 +20,8 @@ export interface Output {
   progress(total: number | null): Progress
 }
 
-interface Streams {
-  readonly stdout: WriteStream
-  readonly stderr: WriteStream
-}
-
 export function createOutput(
-  { stdout, stderr }: Streams,
+  { stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>,
   { json }: { readonly json: boolean },
   onReaderGone: () => void,
 ): Output {

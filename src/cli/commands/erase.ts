@@ -1,15 +1,10 @@
 import { runErasure } from '../../server/jobs/erase-scope.js'
-import { endpointOption, type EndpointOption } from '../bucket.js'
-import { withBucket } from '../bucket.js'
+import { endpointOption, withBucket, type EndpointOption } from '../bucket.js'
 import { printEnd, REPEAT, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
 import { EXIT } from '../exit.js'
 import { bytes, counted, printable } from '../format.js'
-
-interface EraseOptions extends EndpointOption {
-  readonly yes?: boolean
-}
 
 export function addErase(cli: Cli): void {
   cli
@@ -21,7 +16,7 @@ export function addErase(cli: Cli): void {
     .argument('<scope>', 'owner, such as user:42')
     .option('-y, --yes', 'skip the confirmation')
     .addOption(endpointOption())
-    .action((scope: string, options: EraseOptions) =>
+    .action((scope: string, options: EndpointOption & { readonly yes?: boolean }) =>
       cli.withDatabase(async (session) => {
         const { output, store, database } = session
         requireTerminalOrYes('erase', options)
@@ -39,19 +34,16 @@ export function addErase(cli: Cli): void {
           output.note('Nothing was erased.')
           return EXIT.ok
         }
-        const { failed, failures, ...counts } = await withBucket(store, options, (context) =>
+        const result = await withBucket(store, options, (context) =>
           runJob(session, { resume: () => REPEAT }, (job) => runErasure(context, { ...job, scope })),
         )
-        await printEnd(session, {
-          failed,
-          failures,
-          result: { ...counts, failed: failures },
+        return printEnd(session, {
+          result,
           summary:
-            `Erased ${counted(counts.objects, 'object')} (${bytes(counts.bytes)}), ` +
-            `${counted(counts.reservations, 'upload')} and ${counted(counts.history, 'row')} of history.`,
+            `Erased ${counted(result.objects, 'object')} (${bytes(result.bytes)}), ` +
+            `${counted(result.reservations, 'upload')} and ${counted(result.history, 'row')} of history.`,
           resume: REPEAT,
         })
-        return failures > 0 ? EXIT.found : EXIT.ok
       }),
     )
 }

@@ -23,7 +23,6 @@ export function addMigrate(cli: Cli): void {
               : `Migrated the schema from version ${from} to version ${to}.`
           await output.items([{ json: { from, to }, text }])
           if (options.events) output.note(`Events are ${options.events}.`)
-          return EXIT.ok
         },
         // The second connection finds out which session the first one waits for.
         { events: recordsEvents(options), connections: 2 },
@@ -62,7 +61,6 @@ export function addSchema(cli: Cli): void {
           throw new UsageError('--prefix applies to MongoDB, which has no SQL schema.')
         const sql = withOption('schema', () => postgresSchema({ schema, events: recordsEvents(options) }))
         await output.raw(sql.endsWith('\n') ? sql : `${sql}\n`)
-        return EXIT.ok
       }),
     )
 }
