@@ -1,13 +1,12 @@
 import type { ScopeUsage } from '../../core/store/records.js'
-import type { Report } from '../../core/reporter.js'
-import { createCircuitBreaker } from './circuit-breaker.js'
+import { createCircuitBreaker, type CircuitBreakerOptions } from './circuit-breaker.js'
 import {
   invalidationOf,
   PendingInvalidations,
   type Invalidation,
   type Mark,
 } from './pending-invalidations.js'
-import { runScript, type RedisClient } from './redis-client.js'
+import { runScript } from './redis-client.js'
 import { BEGIN, INVALIDATE, READ, STORE } from './scripts.js'
 
 /**
@@ -55,13 +54,9 @@ export interface UsageCache {
   stop(): void
 }
 
-export interface UsageCacheOptions {
-  readonly redis: RedisClient
+export interface UsageCacheOptions extends Omit<CircuitBreakerOptions, 'recover' | 'isDone'> {
   readonly prefix: string
   readonly ttlMilliseconds: number
-  /** Maximum milliseconds that a call waits for Redis. */
-  readonly timeout: number
-  readonly report: Report
 }
 
 export function createUsageCache(options: UsageCacheOptions): UsageCache {
@@ -166,9 +161,7 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
       await invalidate({ scopes: scopes ?? [], all, ended: [], renewed })
     },
 
-    stop() {
-      breaker.stop()
-    },
+    stop: () => breaker.stop(),
   }
 }
 
