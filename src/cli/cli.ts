@@ -39,7 +39,6 @@ Exit codes:
   5  the database or the bucket can't be used until an operator acts
   130, 143  interrupted by Ctrl+C or SIGTERM`
 
-/** Runs the command line. Resolves to the exit code. */
 export async function runCli(
   args: readonly string[],
   addCommands: readonly ((cli: Cli) => void)[],
@@ -161,7 +160,6 @@ function seconds(text: string): number {
   return value
 }
 
-/** Parses an option value. @throws InvalidArgumentError unless it is an integer of at least 1. */
 export function positiveInteger(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Must be an integer of at least 1.')
   return Number(text)

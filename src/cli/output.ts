@@ -66,7 +66,6 @@ export function createOutput(
   }
 }
 
-/** Shows the progress of long work. */
 export interface Progress {
   /** `done`: items processed so far. `after`: where a later run can go on. */
   advance(done: number, after?: string): void
@@ -93,7 +92,6 @@ function progressBar(write: (text: string) => void, total: number | null): Progr
   }
 }
 
-/** Writes a JSON line per step. */
 function progressLines(write: (line: object) => void, total: number | null): Progress {
   return {
     advance: (done, after) =>

@@ -64,7 +64,6 @@ export async function inSteps(
   }
 }
 
-/** What to list. */
 export interface Listing<Position> {
   /** What a row is, such as `object`. */
   readonly noun: string
@@ -183,7 +182,6 @@ function mayPass(error: unknown): boolean {
 /** Says how to go on with a job that leaves nothing to do for what is done. */
 export const REPEAT = 'To go on, repeat the command. It continues with what is left.'
 
-/** Says how to go on after a key. */
 export function resumeAfter(after: string | null): string | null {
   return after === null ? null : `To go on, repeat the command with --after ${shellQuoted(after)}`
 }

@@ -153,14 +153,12 @@ export function createPostgresDriver({
       return { outcome: 'set', row, scopes: [row.scope] }
     },
 
-    release: async (command) =>
-      touched(firstObject(await write(writes.release, valuesOf(RELEASE_ARGUMENTS, command)))),
-    remove: async (command) =>
-      touched(firstObject(await write(writes.remove, valuesOf(REMOVE_ARGUMENTS, command)))),
+    release: async (command) => touchedRow(await write(writes.release, valuesOf(RELEASE_ARGUMENTS, command))),
+    remove: async (command) => touchedRow(await write(writes.remove, valuesOf(REMOVE_ARGUMENTS, command))),
 
     async update(command) {
       const { object } = await change(writes.update, valuesOf(UPDATE_ARGUMENTS, command))
-      return touched(object ? readObject(object) : null)
+      return touchedRow(object ? [object] : [])
     },
 
     async transfer(command) {
@@ -298,6 +296,7 @@ function firstObject([row]: readonly TextRow[]): StorageObject | null {
   return row ? readObject(row) : null
 }
 
-function touched(row: StorageObject | null) {
+function touchedRow(rows: readonly TextRow[]) {
+  const row = firstObject(rows)
   return { row, scopes: row ? [row.scope] : [] }
 }

@@ -52,7 +52,6 @@ export function addImport(cli: Cli): void {
     )
 }
 
-/** @throws UsageError if the module can't be loaded, or has no function as its default export. */
 async function loadSelect(file: string): Promise<SelectImport> {
   let loaded: { readonly default?: unknown }
   try {

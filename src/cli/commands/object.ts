@@ -86,7 +86,6 @@ export function addTransfer(cli: Cli): void {
     )
 }
 
-/** Prints the object that a command changed, or that there is none. */
 async function printObject(
   output: Output,
   object: StorageObject | null,

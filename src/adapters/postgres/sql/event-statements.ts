@@ -60,7 +60,6 @@ function readChange(row: TextRow) {
   }
 }
 
-/** Reads a row that a function wrote as a JSON list. */
 function readRow(text: string): StorageObject {
   return readObject(JSON.parse(text) as TextRow)!
 }

@@ -58,7 +58,6 @@ export function readDifferences(rows: readonly TextRow[]): UsageDifference[] {
     .filter(({ recorded, actual }) => !sameUsage(recorded, actual))
 }
 
-/** Reads the usage whose columns start at this index. */
 export function readUsage(row: TextRow, from: number): ScopeUsage {
   return {
     bytes: readNumber(row[from]),
