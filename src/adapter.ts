@@ -132,20 +132,7 @@ export type {
   DbRemoveInput,
   DbReserveInput,
 } from './core/db/db.js'
-export {
-  guardedEndpoint,
-  readingEndpoint,
-  type Call,
-  type DescribedAnswer,
-  type Endpoint,
-  type EndpointDescription,
-  type Exchange,
-  type GuardedOperation,
-  type GuardPlan,
-  type InputSource,
-  type OperationSubject,
-  type OwnedSubject,
-} from './core/http/endpoint.js'
+export * from './core/http/endpoint.js'
 export type { Query } from './core/http/query.js'
 export type { HttpField, HttpFields, SentValues } from './core/http/fields.js'
 export type { Handler, HandlerOptions } from './core/http/handler.js'

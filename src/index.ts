@@ -25,34 +25,24 @@ export type { ResolveScope } from './core/scope.js'
 export { memoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.js'
 
 // Guards for your own routes.
-export { chainHooks, type Guard, type GuardContext } from './core/guards.js'
 export {
+  chainHooks,
   createObjectAccessGuard,
+  createQuotaGuard,
   type AuthorizeContext,
+  type Guard,
+  type GuardContext,
   type ObjectAccessGuardOptions,
+  type QuotaGuardOptions,
 } from './core/guards.js'
-export { createQuotaGuard, type QuotaGuardOptions } from './core/guards.js'
 
 // Files without a browser.
 export type { SizedBody, StreamedBody } from './server/files/byte-source.js'
 export type { ServerFiles } from './server/files/files.js'
-export type {
-  DeleteFileInput,
-  DownloadURLInput,
-  FileURL,
-  GetFileInput,
-  OpenFile,
-  PutFileInput,
-  PutProgress,
-} from './server/files/inputs.js'
+export type * from './server/files/inputs.js'
 
 // Jobs.
-export {
-  cleanUp,
-  type CleanUpOptions,
-  type CleanUpOutcome,
-  type CleanUpResult,
-} from './server/jobs/clean-up.js'
+export * from './server/jobs/clean-up.js'
 export {
   checkStorage,
   type CheckStorageOptions,
@@ -97,12 +87,7 @@ export type { ErrorContext, ErrorListener } from './core/reporter.js'
 
 // HTTP: the Fetch handler and its OpenAPI document.
 export type { Handler } from './core/http/handler.js'
-export {
-  openApiDocument,
-  type OpenApiDocument,
-  type OpenApiOperation,
-  type OpenApiOptions,
-} from './core/openapi/document.js'
+export * from './core/openapi/document.js'
 
 // The stores that adapters return, and the storages that servers take. `@svc/db/adapter` has what implementing them needs.
 export type {

@@ -10,7 +10,6 @@ export interface EndpointOption {
   readonly s3Endpoint?: string
 }
 
-/** The part of a bucket that a job works on. */
 export interface BucketOptions extends EndpointOption {
   readonly bucket: string
   readonly keyPrefix?: string

@@ -13,11 +13,11 @@ declare const SVC_DB_VERSION: string
 /** The command line that commands register with. */
 export interface Cli {
   command(name: string, summary: string): Command
-  /** Runs work without a database. */
-  run(work: (output: Output, options: DatabaseOptions) => Promise<ExitCode>): Promise<void>
+  /** Runs work without a database. Without an exit code, it succeeded. */
+  run(work: (output: Output, options: DatabaseOptions) => Promise<ExitCode | undefined>): Promise<void>
   /** Opens the selected database, runs work on it, and closes it. */
   withDatabase(
-    work: (session: Session) => Promise<ExitCode>,
+    work: (session: Session) => Promise<ExitCode | undefined>,
     options?: Pick<OpenOptions, 'events' | 'connections'>,
   ): Promise<void>
 }
@@ -39,7 +39,6 @@ Exit codes:
   5  the database or the bucket can't be used until an operator acts
   130, 143  interrupted by Ctrl+C or SIGTERM`
 
-/** Runs the command line. Resolves to the exit code. */
 export async function runCli(
   args: readonly string[],
   addCommands: readonly ((cli: Cli) => void)[],
@@ -72,7 +71,7 @@ export async function runCli(
     work: (
       surroundings: Omit<Session, 'store' | 'database' | 'advice'>,
       options: GlobalOptions,
-    ) => Promise<ExitCode>,
+    ) => Promise<ExitCode | undefined>,
     databaseOf: () => FoundDatabase | null = () => null,
   ): Promise<void> {
     const options = program.opts<GlobalOptions>()
@@ -84,7 +83,7 @@ export async function runCli(
     })
     try {
       refuseMisplacedURL(args)
-      exitCode = await work({ output, interruption }, options)
+      exitCode = (await work({ output, interruption }, options)) ?? EXIT.ok
     } catch (error) {
       if (error instanceof Interrupted) {
         exitCode = error.exitCode
@@ -161,7 +160,6 @@ function seconds(text: string): number {
   return value
 }
 
-/** Parses an option value. @throws InvalidArgumentError unless it is an integer of at least 1. */
 export function positiveInteger(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Must be an integer of at least 1.')
   return Number(text)

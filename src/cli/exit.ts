@@ -30,27 +30,15 @@ export class UsageError extends Error {
 
 /** Thrown between two steps of a run that a signal or a closed pipe has ended. */
 export class Interrupted extends Error {
-  readonly exitCode: ExitCode
-
-  constructor(exitCode: ExitCode) {
+  constructor(readonly exitCode: ExitCode) {
     super('Interrupted.')
-    this.exitCode = exitCode
   }
 }
 
-/** Ends a run on Ctrl+C, on SIGTERM, or when the reader of its output closes the pipe. */
-export interface Interruption {
-  /** Aborts when the run should end. */
-  readonly signal: AbortSignal
-  /** From now on a signal waits for the current step. Before this call, a signal ends the process immediately. */
-  finishSteps(): void
-  /** Call between two steps. @throws Interrupted if the run should end. */
-  checkpoint(): Promise<void>
-  /** Ends the run without an error: `head` closes the pipe once it has enough lines. */
-  readerHasGone(): void
-}
+export type Interruption = ReturnType<typeof listenForInterruption>
 
-export function listenForInterruption(say: (message: string) => void): Interruption {
+/** Ends a run on Ctrl+C, on SIGTERM, or when the reader of its output closes the pipe. */
+export function listenForInterruption(say: (message: string) => void) {
   let finishesSteps = false
   let ended: ExitCode | null = null
   const controller = new AbortController()
@@ -68,15 +56,19 @@ export function listenForInterruption(say: (message: string) => void): Interrupt
   process.on('SIGTERM', onSignal)
 
   return {
+    /** Aborts when the run should end. */
     signal: controller.signal,
+    /** From now on a signal waits for the current step. Before this call, a signal ends the process immediately. */
     finishSteps() {
       finishesSteps = true
     },
+    /** Call between two steps. @throws Interrupted if the run should end. */
     async checkpoint() {
       // Lets Node deliver a signal that arrived during a long write.
       await new Promise((resolve) => setImmediate(resolve))
       if (ended !== null) throw new Interrupted(ended)
     },
+    /** Ends the run without an error: `head` closes the pipe once it has enough lines. */
     readerHasGone() {
       ended ??= EXIT.ok
       controller.abort()

@@ -4,13 +4,6 @@ import type { FoundDatabase } from './databases/find-database.js'
 import { EXIT, UsageError, type ExitCode } from './exit.js'
 import { shellQuoted } from './format.js'
 
-/** How the command reports a failure. */
-export interface FailureReport {
-  readonly exitCode: ExitCode
-  readonly message: string
-  readonly hints: readonly string[]
-}
-
 const CHECK_LOGIN = 'Check user and password. Special characters in the URL must be percent-encoded.'
 const CHECK_RIGHTS = 'Use a role with these privileges. migrate needs those of the owner.'
 
@@ -41,12 +34,15 @@ export function withoutSecrets(text: string, database: FoundDatabase | null): st
 }
 
 /** Describes a failure, without secrets. */
-export function reportOf(error: unknown, database: FoundDatabase | null): FailureReport {
+export function reportOf(error: unknown, database: FoundDatabase | null) {
   const redact = (text: string) => withoutSecrets(text, database)
+  const report = (exitCode: ExitCode, message: string, hints: readonly string[]) => ({
+    exitCode,
+    message: redact(message),
+    hints,
+  })
 
-  if (error instanceof UsageError) {
-    return { exitCode: EXIT.usage, message: redact(error.message), hints: error.hints }
-  }
+  if (error instanceof UsageError) return report(EXIT.usage, error.message, error.hints)
   if (error instanceof StorageError && error.code === 'DATABASE_UNAVAILABLE') {
     const causes = causesOf(error.cause)
     const hints = [
@@ -54,20 +50,17 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
       ...causes.map(({ message }) => `Cause: ${redact(message)}`),
       ...adviceFor(error, causes, database),
     ]
-    const exitCode = error.retryable ? EXIT.unreachable : EXIT.unusable
-    return { exitCode, message: redact(error.message), hints }
+    return report(error.retryable ? EXIT.unreachable : EXIT.unusable, error.message, hints)
   }
   if (error instanceof StorageError && error.code === 'STORAGE_UNAVAILABLE') {
     const causes = causesOf(error.cause)
-    const exitCode = causes.some(({ isRefusal }) => isRefusal) ? EXIT.unusable : EXIT.unreachable
+    const isRefused = causes.some(({ isRefusal }) => isRefusal)
     const hints = causes.slice(0, 1).map(({ message }) => `Cause: ${redact(message)}`)
-    return { exitCode, message: redact(error.message), hints }
+    return report(isRefused ? EXIT.unusable : EXIT.unreachable, error.message, hints)
   }
-  if (error instanceof StorageError && error.status < 500) {
-    return { exitCode: EXIT.usage, message: redact(error.message), hints: [] }
-  }
+  if (error instanceof StorageError && error.status < 500) return report(EXIT.usage, error.message, [])
   const hints = causesOf(error).map(({ message, code }) => (code === null ? message : `${message} (${code})`))
-  return { exitCode: EXIT.failed, message: 'Unexpected error.', hints: hints.map(redact) }
+  return report(EXIT.failed, 'Unexpected error.', hints.map(redact))
 }
 
 function adviceFor(

@@ -33,7 +33,6 @@ export function exactBytes(value: number): string {
   return value < STEP ? bytes(value) : `${bytes(value)} (${counted(value, 'byte')})`
 }
 
-/** Formats the usage of a scope as two lines. */
 export function usageText({
   bytes,
   files,

@@ -1,4 +1,3 @@
-import type { WriteStream } from 'node:tty'
 import { count } from './format.js'
 
 /** One item of the result, in both output formats. */
@@ -21,13 +20,8 @@ export interface Output {
   progress(total: number | null): Progress
 }
 
-interface Streams {
-  readonly stdout: WriteStream
-  readonly stderr: WriteStream
-}
-
 export function createOutput(
-  { stdout, stderr }: Streams,
+  { stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>,
   { json }: { readonly json: boolean },
   onReaderGone: () => void,
 ): Output {
@@ -72,7 +66,6 @@ export function createOutput(
   }
 }
 
-/** Shows the progress of long work. */
 export interface Progress {
   /** `done`: items processed so far. `after`: where a later run can go on. */
   advance(done: number, after?: string): void
@@ -99,7 +92,6 @@ function progressBar(write: (text: string) => void, total: number | null): Progr
   }
 }
 
-/** Writes a JSON line per step. */
 function progressLines(write: (line: object) => void, total: number | null): Progress {
   return {
     advance: (done, after) =>

@@ -1,7 +1,7 @@
 import { StorageError, type JobFailure, type JobOptions, type StorageObjectStore } from '../index.js'
 import type { FoundDatabase } from './databases/find-database.js'
 import { causesOf } from './failure-report.js'
-import { EXIT, Interrupted, type Interruption } from './exit.js'
+import { EXIT, Interrupted, type ExitCode, type Interruption } from './exit.js'
 import { count, counted, printable, shellQuoted } from './format.js'
 import type { Item, Output } from './output.js'
 
@@ -15,7 +15,7 @@ export interface Session {
   readonly interruption: Interruption
 }
 
-export interface LongWork {
+interface LongWork {
   /** Number of items, if known. */
   readonly total: number | null
   /** The work changes nothing, so it needs no summary once the reader has closed the pipe. */
@@ -64,7 +64,6 @@ export async function inSteps(
   }
 }
 
-/** What to list. */
 export interface Listing<Position> {
   /** What a row is, such as `object`. */
   readonly noun: string
@@ -150,31 +149,29 @@ export async function runJob<Result>(
 }
 
 /** What a command prints once its job has ended. */
-export interface JobEnd {
-  /** Printed as the last JSON line. */
-  readonly result: object
+interface JobEnd {
+  /** Printed as the last JSON line. `failed` has the first failures, and `failures` is the number of all. */
+  readonly result: object & { readonly failed?: readonly JobFailure[]; readonly failures?: number }
   /** Printed for people. */
   readonly summary: string
-  /** The first failures. */
-  readonly failed?: readonly JobFailure[]
-  /** The number of all failures. */
-  readonly failures?: number
   /** How to go on after an interruption or a failure. */
   readonly resume: string | null
 }
 
-/** Prints the end of a job. @throws Interrupted if a signal ended it. */
+/** Prints the end of a job, and returns whether an item failed. @throws Interrupted if a signal ended it. */
 export async function printEnd(
   { output, interruption }: Session,
-  { result, summary, failed = [], failures = 0, resume }: JobEnd,
-): Promise<void> {
-  await output.items(failedItems(failed))
-  if (failures > failed.length) output.note(`${count(failures - failed.length)} more failed.`)
-  await output.items([{ json: result, text: null }])
+  { result: { failed = [], failures, ...counts }, summary, resume }: JobEnd,
+): Promise<ExitCode> {
+  await output.items(failed.map(failedItem))
+  const more = (failures ?? 0) - failed.length
+  if (more > 0) output.note(`${count(more)} more failed.`)
+  await output.items([{ json: { ...counts, failed: failures }, text: null }])
   output.summary(summary)
   const mayGoOn = interruption.signal.aborted || failed.some(({ error }) => mayPass(error))
   if (resume !== null && mayGoOn) output.note(resume)
   await interruption.checkpoint()
+  return failures ? EXIT.found : EXIT.ok
 }
 
 /** Whether a repeated command may succeed. A refusal, such as that of a quota, is final. */
@@ -185,25 +182,21 @@ function mayPass(error: unknown): boolean {
 /** Says how to go on with a job that leaves nothing to do for what is done. */
 export const REPEAT = 'To go on, repeat the command. It continues with what is left.'
 
-/** Says how to go on after a key. */
 export function resumeAfter(after: string | null): string | null {
   return after === null ? null : `To go on, repeat the command with --after ${shellQuoted(after)}`
 }
 
-function failedItems(failed: readonly JobFailure[]): readonly Item[] {
-  return failed.map(({ bucket, key, error }) => {
-    const { code, message } = describe(error)
-    return {
-      json: { failed: { bucket, key, error: { ...(code !== null && { code }), message } } },
-      text: `failed  ${printable(`${bucket}/${key}`)}: ${printable(message)}`,
-    }
-  })
+function failedItem({ bucket, key, error: failure }: JobFailure): Item {
+  const error = described(failure)
+  return {
+    json: { failed: { bucket, key, error } },
+    text: `failed  ${printable(`${bucket}/${key}`)}: ${printable(error.message)}`,
+  }
 }
 
-function describe(error: unknown): { readonly code: string | null; readonly message: string } {
-  if (!(error instanceof StorageError)) {
-    return { code: null, message: error instanceof Error ? error.message : String(error) }
-  }
+function described(error: unknown): { readonly code?: string; readonly message: string } {
+  if (!(error instanceof StorageError))
+    return { message: error instanceof Error ? error.message : String(error) }
   const [cause] = causesOf(error.cause)
   return { code: error.code, message: cause ? `${error.message} Cause: ${cause.message}` : error.message }
 }

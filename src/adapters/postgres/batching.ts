@@ -42,12 +42,6 @@ interface Write<Kind extends keyof Commands = keyof Commands> {
 /** Attempts whose scope is remembered. A confirm without a scope runs alone once its attempt is forgotten. */
 const REMEMBERED_ATTEMPTS = 10_000
 
-export interface BatchedWrites {
-  reserve(command: ReserveCommand): Promise<WriteResult>
-  confirm(command: ConfirmCommand): Promise<WriteResult>
-  adopt(command: AdoptCommand): Promise<WriteResult>
-}
-
 /**
  * Creates the writes that many callers make at once. Writes of one scope change the same usage row, so Postgres runs
  * them one after the other. Those that are in progress in this process share a round trip and a transaction. A batch whose
@@ -57,7 +51,7 @@ export interface BatchedWrites {
  * A batch only tries to lock its keys. A write whose key another transaction holds leaves the batch and waits on a connection
  * of its own.
  */
-export function createBatchedWrites(call: Call, statements: WriteStatements): BatchedWrites {
+export function createBatchedWrites(call: Call, statements: WriteStatements) {
   const uploads = createBatcher<'reserve' | 'confirm'>(statements.batch, ({ key }) => key)
   const adoptions = createBatcher<'adopt'>(statements.adoptBatch, ({ storageKey }) => storageKey)
 
@@ -124,18 +118,16 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
   }
 
   return {
-    reserve(command) {
+    reserve(command: ReserveCommand) {
       reserved.set(command.id, command.scope)
       return withOwnError(uploads.run(command.scope, { kind: 'reserve', command }))
     },
-    confirm(command) {
+    confirm(command: ConfirmCommand) {
       if (!isNamed(command)) return withOwnError(confirmWithoutScope(command))
       reserved.delete(command.id)
       return withOwnError(uploads.run(command.scope, { kind: 'confirm', command }))
     },
-    adopt(command) {
-      return withOwnError(adoptions.run(command.scope, { kind: 'adopt', command }))
-    },
+    adopt: (command: AdoptCommand) => withOwnError(adoptions.run(command.scope, { kind: 'adopt', command })),
   }
 }
 

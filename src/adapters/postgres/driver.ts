@@ -44,8 +44,8 @@ export interface PostgresDriverOptions {
   /** Serves listings and counts only, and may lag behind. */
   readonly readDatabase: Database
   readonly schema: SchemaName
-  /** Whether events are on after `migrate()`. Default: as they are. */
-  readonly events?: boolean | null
+  /** Whether events are on after `migrate()`. `null`: as they are. */
+  readonly events: boolean | null
 }
 
 /** Creates the driver. Each call is one statement, and concurrent writes of a scope share one. */
@@ -53,7 +53,7 @@ export function createPostgresDriver({
   database,
   readDatabase,
   schema,
-  events = null,
+  events,
 }: PostgresDriverOptions): StoreDriver {
   const reads = readStatements(schema)
   const writes = writeStatements(schema)
@@ -64,6 +64,11 @@ export function createPostgresDriver({
 
   const read = (statement: Statement, values: readonly PostgresValue[]) =>
     call(statement, values, { repeatable: true })
+  const readWithin = (
+    scope: string | null,
+    [all, ofScope]: readonly [Statement, Statement],
+    values: readonly PostgresValue[],
+  ) => (scope === null ? read(all, values) : read(ofScope, [...values, scope]))
   const readOne = async (statement: Statement, values: readonly PostgresValue[]) =>
     firstObject(await read(statement, values))
   const write = (statement: Statement, values: readonly PostgresValue[], repeatable = false) =>
@@ -88,22 +93,15 @@ export function createPostgresDriver({
     ...createEventMethods(call, eventStatements(schema)),
 
     async list({ scope, statuses, route, before, limit, withMetadata, fromPrimary }) {
-      const [status, ...more] = statuses
-      const position = [scope, before ?? LAST_ID, limit]
-      const ofStatus = more.length > 0 ? [] : [status!]
-      const ofRoute = route === null ? [] : [route]
       const lists = withMetadata ? reads.lists : reads.listsWithoutMetadata
-      const statement =
-        more.length > 0
-          ? route === null
-            ? lists.listLive
-            : lists.listLiveRoute
-          : route === null
-            ? lists.list
-            : lists.listRoute
+      const isLive = statuses.length > 1
+      const [all, ofRoute] = isLive ? [lists.listLive, lists.listLiveRoute] : [lists.list, lists.listRoute]
+      const values = [scope, before ?? LAST_ID, limit, ...(isLive ? [] : statuses)]
       const callList = fromPrimary ? call : callReplica
       return readObjects(
-        await callList(statement, [...position, ...ofStatus, ...ofRoute], { repeatable: true }),
+        route === null
+          ? await callList(all, values, { repeatable: true })
+          : await callList(ofRoute, [...values, route], { repeatable: true }),
       )
     },
 
@@ -160,8 +158,7 @@ export function createPostgresDriver({
 
     async update(command) {
       const { object } = await change(writes.update, valuesOf(UPDATE_ARGUMENTS, command))
-      const row = object ? readObject(object) : null
-      return { row, scopes: row ? [row.scope] : [] }
+      return touchedRow(object ? [object] : [])
     },
 
     async transfer(command) {
@@ -176,14 +173,9 @@ export function createPostgresDriver({
       const result = await batchedWrites.adopt(command)
       const { outcome, object, otherScope } = result
       const row = object ? readObject(object) : null
-      switch (outcome) {
-        case 'adopted':
-          return { outcome, row: row!, scopes: otherScope ? [row!.scope, otherScope] : [row!.scope] }
-        case 'known':
-          return { outcome, object: row, scopes: row ? [row.scope] : [] }
-        default:
-          return readRefusal<AdoptRefusal>(result)
-      }
+      if (outcome === 'known') return { outcome, object: row, scopes: row ? [row.scope] : [] }
+      if (outcome !== 'adopted') return readRefusal<AdoptRefusal>(result)
+      return { outcome, row: row!, scopes: otherScope ? [row!.scope, otherScope] : [row!.scope] }
     },
 
     findById: async ({ id, scope }) => readOne(reads.findById, [id, scope]),
@@ -212,11 +204,7 @@ export function createPostgresDriver({
     async listExpired({ scope, before, limit, after }) {
       const from = after?.expiresAt.toISOString() ?? BEFORE_ALL_DATES
       const values = [before.toISOString(), from, after?.id ?? FIRST_ID, limit]
-      return readObjects(
-        scope === null
-          ? await read(reads.listExpired, values)
-          : await read(reads.listExpiredOfScope, [...values, scope]),
-      )
+      return readObjects(await readWithin(scope, [reads.listExpired, reads.listExpiredOfScope], values))
     },
 
     async purgeExpired({ scope, before, limit, now }) {
@@ -240,21 +228,16 @@ export function createPostgresDriver({
     },
 
     async listLeftovers({ scope, limit, after }) {
-      const from = [after?.since.toISOString() ?? BEFORE_ALL_DATES, after?.attemptId ?? FIRST_ID]
-      const rows =
-        scope === null
-          ? await read(reads.listLeftovers, [...from, limit])
-          : await read(reads.listLeftoversOfScope, [...from, limit, scope])
+      const from = after?.since.toISOString() ?? BEFORE_ALL_DATES
+      const values = [from, after?.attemptId ?? FIRST_ID, limit]
+      const rows = await readWithin(scope, [reads.listLeftovers, reads.listLeftoversOfScope], values)
       return rows.map(readLeftover)
     },
 
     async listDueLeftovers({ scope, dueBefore, limit, after }) {
-      const from = [after?.dueAt?.toISOString() ?? BEFORE_ALL_DATES, after?.attemptId ?? FIRST_ID]
-      const values = [...from, dueBefore.toISOString(), limit]
-      const rows =
-        scope === null
-          ? await read(reads.listDueLeftovers, values)
-          : await read(reads.listDueLeftoversOfScope, [...values, scope])
+      const from = after?.dueAt?.toISOString() ?? BEFORE_ALL_DATES
+      const values = [from, after?.attemptId ?? FIRST_ID, dueBefore.toISOString(), limit]
+      const rows = await readWithin(scope, [reads.listDueLeftovers, reads.listDueLeftoversOfScope], values)
       return rows.map(readLeftover)
     },
 
@@ -313,7 +296,7 @@ function firstObject([row]: readonly TextRow[]): StorageObject | null {
   return row ? readObject(row) : null
 }
 
-function touchedRow(rows: readonly TextRow[]): { row: StorageObject | null; scopes: string[] } {
+function touchedRow(rows: readonly TextRow[]) {
   const row = firstObject(rows)
   return { row, scopes: row ? [row.scope] : [] }
 }

@@ -19,7 +19,6 @@ import { readNumber } from './sql/rows.js'
  */
 const SETTLE_BATCH_SIZE = 200
 
-/** The methods of a driver that concern events. */
 export type EventMethods = Pick<
   StoreDriver,
   'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents' | 'recordsEvents'
@@ -79,13 +78,10 @@ export function createEventMethods(call: Call, statements: EventStatements): Eve
       return { waiting: waiting!, claimed: claimed!, retrying: all! - waiting! - claimed! }
     },
 
-    async recordsEvents() {
-      return (await call(statements.isOn, [], { repeatable: true })).length > 0
-    },
+    recordsEvents: async () => (await call(statements.isOn, [], { repeatable: true })).length > 0,
   }
 }
 
-/** Returns the ids of those events whose positions the rows contain. */
 function idsOf(places: readonly EventPlace[], rows: readonly TextRow[]): string[] {
   const positions = new Set(rows.map(([position]) => position))
   return places.filter(({ id }) => positions.has(id)).map(eventId)

@@ -1,12 +1,7 @@
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
-import {
-  checkAdapterOptions,
-  checkEvents,
-  checkSchema,
-  type PostgresAdapterOptions,
-  type PostgresSchemaOptions,
-} from './options.js'
+import { checkAdapterOptions, checkSchemaOptions } from './options.js'
+import type { PostgresAdapterOptions, PostgresSchemaOptions } from './options.js'
 import type { PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
 import { createPostgresDriver } from './driver.js'
 import { schemaText } from './migrate/text.js'
@@ -47,6 +42,6 @@ export function postgresAdapter(
  * @throws TypeError for an invalid option.
  */
 export function postgresSchema(options?: PostgresSchemaOptions | null): string {
-  const caller = 'postgresSchema'
-  return schemaText(SCHEMA, checkSchema(caller, options), checkEvents(caller, options))
+  const { schema, events } = checkSchemaOptions('postgresSchema', options)
+  return schemaText(SCHEMA, schema, events)
 }

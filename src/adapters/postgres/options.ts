@@ -1,10 +1,12 @@
+import { OptionChecks } from '../../core/option-checks.js'
 import { shown, shownHandle } from '../../core/store/validation/checks.js'
 import type { Database, PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
 import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'
 import { flawOf, postgresJsDatabase } from './connection/postgres-js-database.js'
 import { withTimeLimit } from './connection/time-limit.js'
-import { schemaName, type SchemaName } from './sql/statement.js'
+import type { PostgresDriverOptions } from './driver.js'
+import { schemaName } from './sql/statement.js'
 
 const DEFAULT_SCHEMA = 'svc_db'
 
@@ -38,23 +40,14 @@ export interface PostgresAdapterOptions extends PostgresSchemaOptions {
   readonly now?: (() => Date) | null | undefined
 }
 
-/** The options after validation, with defaults filled in. */
-export interface CheckedAdapterOptions {
-  readonly database: Database
-  readonly readDatabase: Database
-  readonly schema: SchemaName
-  readonly events: boolean | null
-  readonly now: (() => Date) | null
-}
-
 /** @throws TypeError that names the option, its value and what is allowed. */
-export function checkAdapterOptions(pool: unknown, options: unknown): CheckedAdapterOptions {
+export function checkAdapterOptions(
+  pool: unknown,
+  options: unknown,
+): PostgresDriverOptions & { readonly now: (() => Date) | null } {
   const caller = 'postgresAdapter'
   const { readPool, namedStatements, now } = checkObject(caller, options) as PostgresAdapterOptions
-  const named = namedStatements ?? true
-  if (typeof named !== 'boolean') {
-    throw new TypeError(`${caller}: namedStatements must be true or false (got ${shown(named)}).`)
-  }
+  const named = new OptionChecks(caller).boolean('namedStatements', namedStatements) ?? true
   if (now !== null && now !== undefined && typeof now !== 'function') {
     throw new TypeError(`${caller}: now must be a function that returns a Date (got ${shown(now)}).`)
   }
@@ -65,26 +58,18 @@ export function checkAdapterOptions(pool: unknown, options: unknown): CheckedAda
       readPool === null || readPool === undefined
         ? database
         : withTimeLimit(databaseOf(readPool, 'readPool', named)),
-    schema: checkSchema(caller, options),
-    events: checkEvents(caller, options),
+    ...checkSchemaOptions(caller, options),
     now: now ?? null,
   }
 }
 
-/** @throws TypeError for an invalid schema name. */
-export function checkSchema(caller: string, options: unknown): SchemaName {
-  const { schema } = checkObject(caller, options) as PostgresSchemaOptions
-  return schemaName(caller, schema ?? DEFAULT_SCHEMA)
-}
-
-/** @throws TypeError unless `events` is `true`, `false`, `null` or left out. */
-export function checkEvents(caller: string, options: unknown): boolean | null {
-  const { events } = checkObject(caller, options) as PostgresSchemaOptions
-  if (events === null || events === undefined) return null
-  if (typeof events !== 'boolean') {
-    throw new TypeError(`${caller}: events must be true or false (got ${shown(events)}).`)
+/** @throws TypeError that names the option, its value and what is allowed. */
+export function checkSchemaOptions(caller: string, options: unknown) {
+  const { schema, events } = checkObject(caller, options) as PostgresSchemaOptions
+  return {
+    schema: schemaName(caller, schema ?? DEFAULT_SCHEMA),
+    events: new OptionChecks(caller).boolean('events', events),
   }
-  return events
 }
 
 function checkObject(caller: string, options: unknown): object {

@@ -1,9 +1,5 @@
 import { StorageError } from '../../core/errors.js'
 
-const MAX_BATCH_SIZE = 64
-const MAX_WAITING = 10_000
-const BATCH_THRESHOLD = 1
-const MAX_HELD = 4
 /** Milliseconds after which a further job whose key is held joins another batch. */
 const HELD_PAUSE = 100
 /** Microtasks to wait so that callers who were just answered can join the next batch. */
@@ -74,12 +70,7 @@ export function createWriteBatcher<Job, Result>(
   type Jobs = Queue<Job, Result>
   type Queued = QueuedJob<Job, Result>
   const { run, runHeld, conflictKeyOf, wasUndone } = options
-  const {
-    maxBatchSize = MAX_BATCH_SIZE,
-    batchThreshold = BATCH_THRESHOLD,
-    maxHeld = MAX_HELD,
-    maxWaiting = MAX_WAITING,
-  } = options
+  const { maxBatchSize = 64, batchThreshold = 1, maxHeld = 4, maxWaiting = 10_000 } = options
   const queues = new Map<string, Jobs>()
   let held = 0
 

@@ -9,25 +9,17 @@ export function cachedStore({ driver, now }: StoreParts, options: UsageCacheOpti
   return createStore(cachedDriver(driver, createUsageCache(options)), { now })
 }
 
-interface InvalidatingWrite<Result> {
-  /** The scopes that the call names; `null` if none. */
-  readonly scopes: readonly string[] | null
-  /** Whether the write may change the usage of other scopes too. Default: `false`. */
-  readonly mayTouchOthers?: boolean
-  readonly write: () => Promise<Result>
-  /** Returns the scopes that the write reported. Default: its `scopes`. */
-  readonly touched?: (result: Result) => readonly string[] | 'all'
-}
-
 /** Wraps a driver: `usage` is read from the cache if possible, and writes invalidate it. */
 function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
-  /** Marks the write in the cache before it starts, and invalidates what it touched before it is acknowledged. */
-  async function invalidating<Result extends object>({
-    scopes,
-    mayTouchOthers = false,
-    write,
-    touched = scopesOf,
-  }: InvalidatingWrite<Result>): Promise<Result> {
+  /**
+   * Marks a write in the cache before it starts, and invalidates what it touched before it is acknowledged. `scopes` are those
+   * that the call names; `null` if none.
+   */
+  async function invalidating<Result extends object>(
+    scopes: readonly string[] | null,
+    write: () => Promise<Result>,
+    { mayTouchOthers = false, touchesAll = false } = {},
+  ): Promise<Result> {
     const pending = await cache.begin(scopes)
     let result: Result
     try {
@@ -37,7 +29,7 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
       throw error
     }
     if (isUncertain(result)) await cache.abandon(pending, mayTouchOthers)
-    else await cache.end(pending, touched(result))
+    else await cache.end(pending, touchesAll ? 'all' : scopesOf(result))
     return result
   }
 
@@ -53,34 +45,17 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
 
     // These two may end the expired reservation of another scope.
     reserve: (command) =>
-      invalidating({
-        scopes: [command.scope],
-        mayTouchOthers: true,
-        write: () => driver.reserve(command),
-      }),
-    adopt: (command) =>
-      invalidating({
-        scopes: [command.scope],
-        mayTouchOthers: true,
-        write: () => driver.adopt(command),
-      }),
-    confirm: (command) => invalidating({ scopes: named(command), write: () => driver.confirm(command) }),
-    release: (command) => invalidating({ scopes: named(command), write: () => driver.release(command) }),
-    remove: (command) => invalidating({ scopes: named(command), write: () => driver.remove(command) }),
-    purgeExpired: (command) =>
-      invalidating({ scopes: named(command), write: () => driver.purgeExpired(command) }),
+      invalidating([command.scope], () => driver.reserve(command), { mayTouchOthers: true }),
+    adopt: (command) => invalidating([command.scope], () => driver.adopt(command), { mayTouchOthers: true }),
+    confirm: (command) => invalidating(named(command), () => driver.confirm(command)),
+    release: (command) => invalidating(named(command), () => driver.release(command)),
+    remove: (command) => invalidating(named(command), () => driver.remove(command)),
+    purgeExpired: (command) => invalidating(named(command), () => driver.purgeExpired(command)),
     transfer: (command) =>
-      invalidating({
-        scopes: [...new Set([command.from, command.to])],
-        write: () => driver.transfer(command),
-      }),
+      invalidating([...new Set([command.from, command.to])], () => driver.transfer(command)),
+    // A repeat doesn't report what the first try repaired if its response was lost.
     repairUsage: (scope) =>
-      invalidating({
-        scopes: named({ scope }),
-        write: () => driver.repairUsage(scope),
-        // A repeat doesn't report what the first try repaired if its response was lost.
-        touched: () => 'all',
-      }),
+      invalidating(named({ scope }), () => driver.repairUsage(scope), { touchesAll: true }),
 
     // These writes don't change any usage.
     setUploadId: (command) => driver.setUploadId(command),

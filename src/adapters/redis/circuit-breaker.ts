@@ -4,26 +4,12 @@ import { runScript, type RedisClient, type RedisScript, type ScriptResult } from
 /** Milliseconds between two probes of a failed Redis, and the minimum between two reports to the operator. */
 const PAUSE = 1000
 
-export interface ScriptCall {
+interface ScriptCall {
   /** The name that reports to the operator show. */
   readonly operation: string
   readonly script: RedisScript
   readonly keys: readonly string[]
   readonly values: readonly string[]
-}
-
-/**
- * Runs scripts in Redis behind a circuit breaker. After a failure or a timeout no further call waits for Redis until
- * it has recovered, so a Redis that hangs only delays calls that are already in progress.
- */
-export interface CircuitBreaker {
-  readonly isUp: boolean
-  /** Runs a script. Returns `null` if it was not run or failed; a failure is reported. Never rejects. */
-  run(call: ScriptCall): Promise<ScriptResult | null>
-  /** Calls `recover` again: now, or at the next probe if Redis is down. */
-  recoverAgain(): void
-  /** Stops probing. */
-  stop(): void
 }
 
 export interface CircuitBreakerOptions {
@@ -39,13 +25,11 @@ export interface CircuitBreakerOptions {
   readonly isDone: () => boolean
 }
 
-export function createCircuitBreaker({
-  redis,
-  timeout,
-  report,
-  recover,
-  isDone,
-}: CircuitBreakerOptions): CircuitBreaker {
+/**
+ * Runs scripts in Redis behind a circuit breaker. After a failure or a timeout no further call waits for Redis until
+ * it has recovered, so a Redis that hangs only delays calls that are already in progress.
+ */
+export function createCircuitBreaker({ redis, timeout, report, recover, isDone }: CircuitBreakerOptions) {
   let isUp = true
   let isRecovering = false
   let isStopped = false
@@ -86,6 +70,7 @@ export function createCircuitBreaker({
     }
   }
 
+  /** Calls `recover` again: now, or at the next probe if Redis is down. */
   function recoverAgain(): void {
     if (isRecovering) return
     isRecovering = true
@@ -97,7 +82,8 @@ export function createCircuitBreaker({
       return isUp
     },
 
-    async run({ operation, script, keys, values }) {
+    /** Runs a script. Returns `null` if it was not run or failed; a failure is reported. Never rejects. */
+    async run({ operation, script, keys, values }: ScriptCall): Promise<ScriptResult | null> {
       if (!isUp) return null
       let result: ScriptResult
       try {

@@ -1,13 +1,12 @@
 import type { ScopeUsage } from '../../core/store/records.js'
-import type { Report } from '../../core/reporter.js'
-import { createCircuitBreaker } from './circuit-breaker.js'
+import { createCircuitBreaker, type CircuitBreakerOptions } from './circuit-breaker.js'
 import {
   invalidationOf,
   PendingInvalidations,
   type Invalidation,
   type Mark,
 } from './pending-invalidations.js'
-import { runScript, type RedisClient } from './redis-client.js'
+import { runScript } from './redis-client.js'
 import { BEGIN, INVALIDATE, READ, STORE } from './scripts.js'
 
 /**
@@ -25,46 +24,28 @@ const EPOCH_LIFETIME = 2 * 86_400_000
 const NO_MARK: Mark = { scope: null, token: '' }
 
 /** Permits storing a usage in Redis until the next write of the scope. */
-export interface Lease {
+interface Lease {
   readonly text: string
   readonly epoch: string
 }
 
 /** A write in progress. */
-export interface PendingWrite {
+interface PendingWrite {
   /** The scopes that the call names. `null` if only the database knows the scope. */
   readonly scopes: readonly string[] | null
   /** The marks sent to Redis, whether or not it responded. */
   readonly marks: readonly Mark[]
 }
 
-/** The cached usages. No call rejects, and only the first calls of an outage wait for the timeout. */
-export interface UsageCache {
-  /** Returns a current usage, or a lease to store one, or `null`. */
-  read(scope: string): Promise<{ readonly usage: ScopeUsage } | { readonly lease: Lease } | null>
-  store(scope: string, lease: Lease, usage: ScopeUsage): Promise<void>
-  /** Await this before a write. From then on, usages that were read earlier are not used. */
-  begin(scopes: readonly string[] | null): Promise<PendingWrite>
-  /** Await this before acknowledging a write. `touched` holds the scopes that the write reported. */
-  end(write: PendingWrite, touched: readonly string[] | 'all'): Promise<void>
-  /**
-   * Use this instead of `end` if a write failed: it may still take effect, in unknown scopes too if `mayTouchOthers`.
-   * Renews its marks.
-   */
-  abandon(write: PendingWrite, mayTouchOthers: boolean): Promise<void>
-  stop(): void
-}
-
-export interface UsageCacheOptions {
-  readonly redis: RedisClient
+export interface UsageCacheOptions extends Omit<CircuitBreakerOptions, 'recover' | 'isDone'> {
   readonly prefix: string
   readonly ttlMilliseconds: number
-  /** Maximum milliseconds that a call waits for Redis. */
-  readonly timeout: number
-  readonly report: Report
 }
 
-export function createUsageCache(options: UsageCacheOptions): UsageCache {
+export type UsageCache = ReturnType<typeof createUsageCache>
+
+/** Creates the cached usages. No call rejects, and only the first calls of an outage wait for the timeout. */
+export function createUsageCache(options: UsageCacheOptions) {
   const { redis, prefix, ttlMilliseconds, timeout, report } = options
   const keys = {
     epoch: `{${prefix}}:epoch`,
@@ -112,7 +93,8 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
   }
 
   return {
-    async read(scope) {
+    /** Returns a current usage, or a lease to store one, or `null`. */
+    async read(scope: string): Promise<{ readonly usage: ScopeUsage } | { readonly lease: Lease } | null> {
       // Redis may still hold a usage that a write of this process has made stale.
       if (!pending.isEmpty) return null
       const result = await breaker.run({
@@ -133,7 +115,7 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
       }
     },
 
-    async store(scope, { text, epoch }, usage) {
+    async store(scope: string, { text, epoch }: Lease, usage: ScopeUsage): Promise<void> {
       await breaker.run({
         operation: 'usageCache.store',
         script: STORE,
@@ -142,7 +124,8 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
       })
     },
 
-    async begin(scopes) {
+    /** Await this before a write. From then on, usages that were read earlier are not used. */
+    async begin(scopes: readonly string[] | null): Promise<PendingWrite> {
       if (!breaker.isUp) return { scopes, marks: [] }
       const token = newToken()
       await breaker.run({
@@ -154,21 +137,24 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
       return { scopes, marks: marksOf(scopes, token) }
     },
 
-    async end({ scopes, marks }, touched) {
+    /** Await this before acknowledging a write. `touched` holds the scopes that the write reported. */
+    async end({ scopes, marks }: PendingWrite, touched: readonly string[] | 'all'): Promise<void> {
       if (touched === 'all') await invalidate({ scopes: [], all: true, ended: marks, renewed: [] })
       else await invalidate(invalidationOf([...(scopes ?? []), ...touched], marks))
     },
 
-    async abandon({ scopes, marks }, mayTouchOthers) {
+    /**
+     * Use this instead of `end` if a write failed: it may still take effect, in unknown scopes too if `mayTouchOthers`.
+     * Renews its marks.
+     */
+    async abandon({ scopes, marks }: PendingWrite, mayTouchOthers: boolean): Promise<void> {
       // A write that began while Redis was down has no mark yet.
       const renewed = marks.length > 0 ? marks : marksOf(scopes, newToken())
       const all = mayTouchOthers || scopes === null
       await invalidate({ scopes: scopes ?? [], all, ended: [], renewed })
     },
 
-    stop() {
-      breaker.stop()
-    },
+    stop: () => breaker.stop(),
   }
 }
 

@@ -1,16 +1,11 @@
 import { ERASURES_AT_ONCE, runErasure } from '../../server/jobs/erase-scope.js'
 import { bytesOf } from '../../server/storage.js'
-import { endpointOption, type EndpointOption } from '../bucket.js'
-import { withBucket } from '../bucket.js'
+import { endpointOption, withBucket, type EndpointOption } from '../bucket.js'
 import { printEnd, REPEAT, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
 import { EXIT } from '../exit.js'
 import { bytes, counted, printable } from '../format.js'
-
-interface EraseOptions extends EndpointOption {
-  readonly yes?: boolean
-}
 
 export function addErase(cli: Cli): void {
   cli
@@ -22,7 +17,7 @@ export function addErase(cli: Cli): void {
     .argument('<scope>', 'owner, such as user:42')
     .option('-y, --yes', 'skip the confirmation')
     .addOption(endpointOption())
-    .action((scope: string, options: EraseOptions) =>
+    .action((scope: string, options: EndpointOption & { readonly yes?: boolean }) =>
       cli.withDatabase(
         async (session) => {
           const { output, store, database } = session
@@ -41,22 +36,19 @@ export function addErase(cli: Cli): void {
             output.note('Nothing was erased.')
             return EXIT.ok
           }
-          const { failed, failures, ...counts } = await withBucket(store, options, async (context) => {
+          const result = await withBucket(store, options, async (context) => {
             // A bucket that can't be reached ends the command before it has removed the first row.
             const [first] = (await store.listByScope({ scope, limit: 1, fromPrimary: true })).objects
             if (first) await context.storage.head(bytesOf(first))
             return runJob(session, { resume: () => REPEAT }, (job) => runErasure(context, { ...job, scope }))
           })
-          await printEnd(session, {
-            failed,
-            failures,
-            result: { ...counts, failed: failures },
+          return printEnd(session, {
+            result,
             summary:
-              `Erased ${counted(counts.objects, 'object')} (${bytes(counts.bytes)}), ` +
-              `${counted(counts.reservations, 'upload')} and ${counted(counts.history, 'row')} of history.`,
+              `Erased ${counted(result.objects, 'object')} (${bytes(result.bytes)}), ` +
+              `${counted(result.reservations, 'upload')} and ${counted(result.history, 'row')} of history.`,
             resume: REPEAT,
           })
-          return failures > 0 ? EXIT.found : EXIT.ok
         },
         { connections: ERASURES_AT_ONCE },
       ),

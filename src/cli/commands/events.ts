@@ -1,6 +1,5 @@
 import type { EventCounts, ListedEvent } from '../../index.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { EXIT } from '../exit.js'
 import { count, counted, printable } from '../format.js'
 import type { Item } from '../output.js'
 import { list } from '../session.js'
@@ -22,7 +21,6 @@ export function addEvents(cli: Cli): void {
           const { items, next } = await session.store.listEvents({ limit, after })
           return { rows: items, next }
         })
-        return EXIT.ok
       }),
     )
 }

@@ -2,11 +2,10 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { SelectImport } from '../../index.js'
 import { runImport } from '../../server/jobs/import-objects.js'
-import { withBucketOptions, type BucketOptions } from '../bucket.js'
-import { withBucket } from '../bucket.js'
+import { withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
 import { printEnd, resumeAfter, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { EXIT, UsageError } from '../exit.js'
+import { UsageError } from '../exit.js'
 import { count, printable } from '../format.js'
 
 interface ImportOptions extends BucketOptions {
@@ -35,28 +34,24 @@ export function addImport(cli: Cli): void {
         async (session) => {
           const { bucket, keyPrefix: prefix, after, concurrency, dryRun = false } = options
           const select = await loadSelect(options.map)
-          const { failed, failures, ...result } = await withBucket(session.store, options, (context) =>
+          const result = await withBucket(session.store, options, (context) =>
             runJob(session, { resume: resumeAfter }, (job) =>
               runImport({ ...context, bucket }, { ...job, prefix, after, select, concurrency, dryRun }),
             ),
           )
-          await printEnd(session, {
-            failed,
-            failures,
-            result: { ...result, failed: failures },
+          return printEnd(session, {
+            result,
             summary:
               `${dryRun ? 'Would import' : 'Imported'} ${count(result.imported)}, ` +
-              `known ${count(result.known)}, skipped ${count(result.skipped)}, failed ${count(failures)}.`,
+              `known ${count(result.known)}, skipped ${count(result.skipped)}, failed ${count(result.failures)}.`,
             resume: session.interruption.signal.aborted ? resumeAfter(result.after) : null,
           })
-          return failures > 0 ? EXIT.found : EXIT.ok
         },
         { connections: Math.min(options.concurrency ?? CONNECTIONS, CONNECTIONS) },
       ),
     )
 }
 
-/** @throws UsageError if the module can't be loaded, or has no function as its default export. */
 async function loadSelect(file: string): Promise<SelectImport> {
   let loaded: { readonly default?: unknown }
   try {

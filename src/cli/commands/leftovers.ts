@@ -1,6 +1,5 @@
 import type { Leftover } from '../../index.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { EXIT } from '../exit.js'
 import type { Item } from '../output.js'
 import { printable } from '../format.js'
 import { list } from '../session.js'
@@ -20,7 +19,6 @@ export function addLeftovers(cli: Cli): void {
           const last = rows.at(-1)
           return last ? { rows, next: last } : null
         })
-        return EXIT.ok
       }),
     )
 }

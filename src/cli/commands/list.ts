@@ -1,7 +1,6 @@
 import { Option } from 'commander'
 import type { ObjectStatus, StorageObject } from '../../index.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { EXIT } from '../exit.js'
 import type { Item } from '../output.js'
 import { bytes, printable } from '../format.js'
 import { list } from '../session.js'
@@ -34,7 +33,6 @@ export function addList(cli: Cli): void {
           const page = await store.listByScope({ scope, status, route, limit, cursor: after })
           return { rows: page.objects, next: page.nextCursor ?? null }
         })
-        return EXIT.ok
       }),
     )
 }

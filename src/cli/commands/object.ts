@@ -67,11 +67,6 @@ function parsedMetadata(text: string): ObjectMetadata {
   return value as ObjectMetadata
 }
 
-interface TransferOptions {
-  readonly from: string
-  readonly to: string
-}
-
 export function addTransfer(cli: Cli): void {
   cli
     .command(
@@ -83,7 +78,7 @@ export function addTransfer(cli: Cli): void {
     .argument('<key>', 'key of the object')
     .requiredOption('--from <scope>', 'the owner (required)')
     .requiredOption('--to <scope>', 'the new owner (required)')
-    .action((bucket: string, key: string, { from, to }: TransferOptions) =>
+    .action((bucket: string, key: string, { from, to }: Record<'from' | 'to', string>) =>
       cli.withDatabase(async ({ store, output }) => {
         const object = await store.transfer({ bucket, key, from, to })
         return printObject(output, object, ({ scope }) => `now belongs to ${scope}`)
@@ -91,7 +86,6 @@ export function addTransfer(cli: Cli): void {
     )
 }
 
-/** Prints the object that a command changed, or that there is none. */
 async function printObject(
   output: Output,
   object: StorageObject | null,

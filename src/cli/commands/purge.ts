@@ -1,13 +1,12 @@
 import { InvalidArgumentError } from 'commander'
 import type { StorageObject } from '../../index.js'
+import { PAGE_SIZE, pagesOf } from '../../server/jobs/pages.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
-import { EXIT } from '../exit.js'
 import { bytes, count, counted, printable } from '../format.js'
 import type { Item } from '../output.js'
 import { inSteps, type Session, type Step } from '../session.js'
 
-const PAGE_SIZE = 1000
 /** Small, because Ctrl+C waits for the end of a batch. */
 const EXPIRED_BATCH = 200
 
@@ -28,7 +27,7 @@ export function addPurgeExpired(cli: Cli): void {
         const expired = await countExpired(session, before)
         if (expired.rows === 0) {
           output.note('No reservation has expired.')
-          return EXIT.ok
+          return
         }
         const what = `${counted(expired.rows, 'expired reservation')} (${bytes(expired.bytes)} declared)`
         const question =
@@ -36,7 +35,7 @@ export function addPurgeExpired(cli: Cli): void {
           'Uploads among them that finished without being confirmed are lost.'
         if (!yes && !(await isConfirmed(question))) {
           output.note('Nothing was purged.')
-          return EXIT.ok
+          return
         }
         const summary = (done: number, complete: boolean) => {
           if (done >= expired.rows) return `Purged ${counted(done, 'expired reservation')}.`
@@ -44,22 +43,20 @@ export function addPurgeExpired(cli: Cli): void {
           return `Purged ${count(done)} of ${counted(expired.rows, 'expired reservation')}; the others ${rest}.`
         }
         await inSteps(session, { total: expired.rows, summary }, purgeExpired(session, before))
-        return EXIT.ok
       }),
     )
 }
 
 async function countExpired({ store }: Session, before: Date): Promise<{ rows: number; bytes: number }> {
   let rows = 0
-  let declared = 0
-  let after: StorageObject | null = null
-  for (;;) {
-    const page: readonly StorageObject[] = await store.listExpired({ before, limit: PAGE_SIZE, after })
-    after = page.at(-1) ?? null
-    if (after === null) return { rows, bytes: declared }
+  let bytes = 0
+  for await (const page of pagesOf<StorageObject>((after) =>
+    store.listExpired({ before, limit: PAGE_SIZE, after }),
+  )) {
     rows += page.length
-    declared += page.reduce((sum, { declaredSize }) => sum + (declaredSize ?? 0), 0)
+    bytes += page.reduce((sum, { declaredSize }) => sum + (declaredSize ?? 0), 0)
   }
+  return { rows, bytes }
 }
 
 async function* purgeExpired({ store }: Session, before: Date): AsyncGenerator<Step, void> {
@@ -90,7 +87,6 @@ export function addPurgeDeleted(cli: Cli): void {
           `Purged ${counted(done, 'row')} of history${complete ? '' : '; the others are unchanged'}.`
         const dropped = await inSteps(session, { total: null, summary }, purgeDeleted(session, before))
         await session.output.items([{ json: { dropped, before }, text: null }])
-        return EXIT.ok
       }),
     )
 }

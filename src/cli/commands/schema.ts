@@ -23,7 +23,6 @@ export function addMigrate(cli: Cli): void {
               : `Migrated the schema from version ${from} to version ${to}.`
           await output.items([{ json: { from, to }, text }])
           if (options.events) output.note(`Events are ${options.events}.`)
-          return EXIT.ok
         },
         // The second connection finds out which session the first one waits for.
         { events: recordsEvents(options), connections: 2 },
@@ -62,7 +61,6 @@ export function addSchema(cli: Cli): void {
           throw new UsageError('--prefix applies to MongoDB, which has no SQL schema.')
         const sql = withOption('schema', () => postgresSchema({ schema, events: recordsEvents(options) }))
         await output.raw(sql.endsWith('\n') ? sql : `${sql}\n`)
-        return EXIT.ok
       }),
     )
 }
@@ -71,13 +69,11 @@ interface EventsOption {
   readonly events?: 'on' | 'off'
 }
 
-/** The option that turns the recording of events on or off. */
 function eventsOption(): Option {
   const description = 'turns the recording of events on or off (default: as it is)'
   return new Option('--events <state>', description).choices(['on', 'off'])
 }
 
-/** Returns the adapter's option of that name. */
 function recordsEvents({ events }: EventsOption): boolean | undefined {
   return events === undefined ? undefined : events === 'on'
 }

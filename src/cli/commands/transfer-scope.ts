@@ -2,7 +2,6 @@ import { runTransfer } from '../../server/jobs/transfer-scope.js'
 import { contextOf } from '../bucket.js'
 import { printEnd, REPEAT, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { EXIT } from '../exit.js'
 import { counted, printable } from '../format.js'
 
 interface TransferScopeOptions {
@@ -34,19 +33,14 @@ export function addTransferScope(cli: Cli): void {
       cli.withDatabase(async (session) => {
         const { store } = session
         const total = await store.countByScope(from, 'active')
-        const { transferred, failed, failures } = await runJob(
-          session,
-          { total, resume: () => REPEAT },
-          (job) => runTransfer(contextOf(store), { ...job, from, to, quota: { maxBytes, maxFiles } }),
+        const result = await runJob(session, { total, resume: () => REPEAT }, (job) =>
+          runTransfer(contextOf(store), { ...job, from, to, quota: { maxBytes, maxFiles } }),
         )
-        await printEnd(session, {
-          failed,
-          failures,
-          result: { transferred, failed: failures },
-          summary: `Transferred ${counted(transferred, 'object')} to ${printable(to)}.`,
+        return printEnd(session, {
+          result,
+          summary: `Transferred ${counted(result.transferred, 'object')} to ${printable(to)}.`,
           resume: REPEAT,
         })
-        return failures > 0 ? EXIT.found : EXIT.ok
       }),
     )
 }

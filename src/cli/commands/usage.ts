@@ -15,7 +15,6 @@ export function addUsage(cli: Cli): void {
         await output.items([
           { json: { scope, ...usage }, text: [printable(scope), ...usageText(usage)].join('\n  ') },
         ])
-        return EXIT.ok
       }),
     )
 }
@@ -45,31 +44,22 @@ export function addRepairUsage(cli: Cli): void {
     .action((scope: string | undefined) =>
       cli.withDatabase(async (session) => {
         const differences = await session.store.checkUsage(scope)
-        const scopes = scope === undefined ? differences.map((difference) => difference.scope) : [scope]
+        // All at last, for row counts, which `checkUsage` doesn't report, and scopes that went wrong in the meantime.
+        const scopes =
+          scope === undefined ? [...differences.map((difference) => difference.scope), undefined] : [scope]
         const total = differences.length
         const summary = (done: number, complete: boolean) =>
           complete
             ? `Corrected the counters of ${counted(done, 'scope')}.`
             : `Corrected the counters of ${counted(done, 'scope')} of ${total}; the others are unchanged.`
-        await inSteps(session, { total, summary }, repairs(session, scopes, scope === undefined))
-        return EXIT.ok
+        await inSteps(session, { total, summary }, repairs(session, scopes))
       }),
     )
 }
 
-/** Repairs each scope by itself. */
-async function* repairs(
-  { store }: Session,
-  scopes: readonly string[],
-  all: boolean,
-): AsyncGenerator<Step, void> {
+async function* repairs({ store }: Session, scopes: readonly (string | undefined)[]): AsyncGenerator<Step> {
   for (const scope of scopes) {
     const repaired = await store.repairUsage(scope)
-    yield { done: repaired.length, items: repaired.map(itemOf) }
-  }
-  // Also repairs row counts, which `checkUsage` doesn't report, and scopes that went wrong in the meantime.
-  if (all) {
-    const repaired = await store.repairUsage()
     yield { done: repaired.length, items: repaired.map(itemOf) }
   }
 }

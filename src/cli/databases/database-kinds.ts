@@ -12,7 +12,6 @@ export interface OpenOptions {
   readonly connectTimeoutMs: number
   /** How many calls run at once. Default 1. */
   readonly connections?: number | undefined
-  /** The adapter's option of that name. */
   readonly events?: boolean | undefined
 }
 
@@ -24,7 +23,6 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
-/** A kind of database that the command supports. */
 export interface DatabaseKind {
   readonly name: string
   /** URL protocols, such as `postgres:`. */
@@ -161,7 +159,6 @@ const URL_ERRORS = [
   'MongoAPIError',
 ]
 
-/** @throws UsageError if the driver rejects the URL. */
 function withURL<T>(make: () => T): T {
   try {
     return make()

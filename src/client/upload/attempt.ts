@@ -7,12 +7,6 @@ import { throwIfAborted, whileOnline } from './retry.js'
 import type { Transfer } from './transfer.js'
 import type { SignedPut } from './transport.js'
 
-/** Identifies an attempt in later calls. `uploadId`: in parts. */
-export interface AttemptIds {
-  readonly object: Pick<DbClientObject, 'bucket' | 'key' | 'id'>
-  readonly uploadId?: string | undefined
-}
-
 export interface StartedInOnePut {
   readonly object: DbClientObject
   readonly upload: SignedPut & { readonly expiresAt: string }
@@ -45,7 +39,7 @@ interface ListResponse {
 }
 
 /** Returns the API calls for a started attempt. `sign` and `list` are for uploads in parts. */
-export function attemptCalls(request: ApiRequest, { object: { bucket, key, id }, uploadId }: AttemptIds) {
+export function attemptCalls(request: ApiRequest, { object: { bucket, key, id }, uploadId }: KeptAttempt) {
   const ids = { bucket, key, id, uploadId }
   return {
     async sign(partNumbers: readonly number[], signal: AbortSignal): Promise<readonly SignedPart[]> {

@@ -29,19 +29,17 @@ export interface Slot {
   readonly clear: () => void
 }
 
-/** The attempts of one account at one API, which all tabs share. */
-export interface KeptAttempts {
-  /** Identifies the account and the API. */
-  readonly prefix: string
-  readonly slots: () => readonly Slot[]
-  readonly newSlot: () => Slot
-}
-
 /** Used where `localStorage` is missing, forbidden or full. Lasts as long as the page. */
 const inMemory = new Map<string, string>()
 
-/** @throws TypeError if the account is invalid. */
-export function keptAttempts({ base, request, account: option }: UploadContext): KeptAttempts {
+export type KeptAttempts = ReturnType<typeof keptAttempts>
+
+/**
+ * Returns the attempts of one account at one API, which all tabs share. `prefix` identifies the account and the API.
+ *
+ * @throws TypeError if the account is invalid.
+ */
+export function keptAttempts({ base, request, account: option }: UploadContext) {
   const account = currentAccount(option)
   const prefix = `@svc/db attempt ${JSON.stringify([base, account])} `
   const isCurrent = () => quietly(() => currentAccount(option) === account)

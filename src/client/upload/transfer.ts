@@ -9,19 +9,10 @@ export interface Transfer extends UploadContext {
   readonly file: Blob
   readonly uploadRequest: UploadRequest
   readonly progress: ReportSent
-  readonly phase: Phase
+  readonly phase: ReturnType<typeof trackPhase>
   readonly signal: AbortSignal
   /** Rejects the upload, if its time is over. What it still does then goes on without the caller. */
   readonly leave: () => void
-}
-
-/** What an upload is doing, for `onState`. */
-export interface Phase {
-  readonly enter: (state: 'sending' | 'confirming') => void
-  /** Reports `waiting` until the promise has resolved. */
-  readonly waiting: (online: Promise<unknown>) => Promise<void>
-  /** How often the upload has waited. */
-  readonly waits: () => number
 }
 
 /** Returns a function that calls `onProgress` only with increasing values up to the total, whatever the transport reports. */
@@ -35,8 +26,8 @@ export function trackProgress(total: number, onProgress: UploadOptions['onProgre
   }
 }
 
-/** Calls `onState` only with changes, also if several parts wait at once. */
-export function trackPhase(onState: UploadOptions['onState']): Phase {
+/** Tells `onState` what an upload is doing. Calls it only with changes, also if several parts wait at once. */
+export function trackPhase(onState: UploadOptions['onState']) {
   let phase: UploadState = 'sending'
   let reported: UploadState | undefined
   let waits = 0
@@ -46,13 +37,15 @@ export function trackPhase(onState: UploadOptions['onState']): Phase {
     if (onState) onState(state)
   }
   return {
-    enter: (state) => report((phase = state)),
-    async waiting(online) {
+    enter: (state: 'sending' | 'confirming') => report((phase = state)),
+    /** Reports `waiting` until the promise has resolved. */
+    async waiting(online: Promise<unknown>): Promise<void> {
       waits += 1
       report('waiting')
       await online
       report(phase)
     },
+    /** How often the upload has waited. */
     waits: () => waits,
   }
 }

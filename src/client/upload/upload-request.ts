@@ -50,14 +50,12 @@ export interface UploadCall extends UploadContext {
 }
 
 /** Body of the call that starts an upload. */
-export interface UploadRequest {
-  readonly route?: string | null | undefined
+export interface UploadRequest extends Pick<UploadOptions, 'route' | 'metadata'> {
   readonly filename: string
   /** A media type of RFC 9110, in ASCII. */
   readonly contentType: string
   /** Bytes. */
   readonly size: number
-  readonly metadata?: Readonly<Record<string, string>> | null | undefined
 }
 
 // A `type` has only printable ASCII characters.

@@ -11,9 +11,7 @@ import { choosePut } from './transport.js'
 import { settleUploads } from './unfinished.js'
 import { createUploadRequest, type UploadCall } from './upload-request.js'
 
-export { unfinishedUploads } from './unfinished.js'
-
-export { settleUploads }
+export { settleUploads, unfinishedUploads } from './unfinished.js'
 
 /** Files of this size in bytes or more are uploaded in parts. */
 const MULTIPART_MIN_SIZE = 16 * 1024 ** 2

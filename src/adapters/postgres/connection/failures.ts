@@ -106,11 +106,6 @@ export function copyOf(error: StorageError, message = error.message): StorageErr
   return new StorageError(code, { message, cause, ...(!retryable && { retryable }) })
 }
 
-/** Lets the message of an error name `readPool`, because an operator would look at the primary otherwise. */
-export function readPoolError(error: unknown): unknown {
-  return error instanceof StorageError ? copyOf(error, `readPool: ${error.message}`) : error
-}
-
 function byState(messages: Readonly<Record<string, string>>, state: string): string | undefined {
   return messages[state] ?? messages[state.slice(0, 2)]
 }

@@ -1,10 +1,11 @@
+import { StorageError } from '../../../core/errors.js'
 import type { Database, PostgresValue, Statement, TextRow } from './database.js'
 import {
+  copyOf,
   databaseError,
   isNotMigrated,
   isInFailedTransaction,
   lostResponse,
-  readPoolError,
   wasRolledBack,
 } from './failures.js'
 
@@ -14,15 +15,11 @@ const MAX_DELAY_MILLISECONDS = 20
 /** A call that took longer to fail ran into a timeout. Repeating it would only double the wait. */
 const PROMPT_MILLISECONDS = 1000
 
-export interface CallOptions {
-  /** Whether the call is idempotent, so it may be repeated after its response was lost. */
-  readonly repeatable: boolean
-}
-
+/** `repeatable`: the call is idempotent, so it may be repeated after its response was lost. */
 export type Call = (
   statement: Statement,
   values: readonly PostgresValue[],
-  options: CallOptions,
+  options: { readonly repeatable: boolean },
 ) => Promise<TextRow[]>
 
 /**
@@ -67,6 +64,7 @@ export function createReadPoolCall(database: Database, callPrimary: Call): Call 
   return (...args) =>
     call(...args).catch((error: unknown) => {
       if (isNotMigrated(error)) return callPrimary(...args)
-      throw readPoolError(error)
+      // An operator would look at the primary otherwise.
+      throw error instanceof StorageError ? copyOf(error, `readPool: ${error.message}`) : error
     })
 }

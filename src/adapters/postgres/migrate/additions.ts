@@ -7,7 +7,6 @@ export type Addition = AddedColumns | AddedIndex
 export interface AddedColumns {
   readonly kind: 'columns'
   readonly table: string
-  /** The definition of each column. */
   readonly columns: Readonly<Record<string, string>>
 }
 

@@ -104,7 +104,6 @@ const FULL_NAMES: Readonly<Record<string, string>> = {
   timestamptz: 'timestamp with time zone',
 }
 
-/** Returns the types of a function's arguments. */
 function typesOf(parameters: string): string {
   return parameters
     .split(',')

@@ -1,16 +1,17 @@
+import { StorageError } from '../../../core/errors.js'
 import type { MigrationResult } from '../../../core/store/contract.js'
 import type { Database } from '../connection/database.js'
 import { databaseError, sqlState, wasRolledBack } from '../connection/failures.js'
 import { SCHEMA, type Schema } from '../sql/schema.js'
 import type { SchemaName } from '../sql/statement.js'
 import { readNumber } from '../sql/rows.js'
-import { additionsTo, promptColumnsText, type Addition } from './additions.js'
+import { additionsTo, promptColumnsText } from './additions.js'
 import { readParts } from './catalog.js'
 import { buildConcurrentIndex } from './concurrent-index.js'
 import { switchEventsText } from './events-switch.js'
 import { differences, expectedCatalog } from './expected-catalog.js'
 import { migrationBlock, READ_FOUND_VERSION } from './text.js'
-import { assertCompatible, readVersion, type SchemaVersion } from './version.js'
+import { incompatibility, readVersion, type SchemaVersion } from './version.js'
 
 /** A migration must see what others committed while it waited for its lock, whatever the default isolation level is. */
 const NEW_SNAPSHOTS = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
@@ -43,7 +44,12 @@ export async function migrate(
   try {
     const before = await readVersion(database, schema)
     const result = await migrateSchema(database, schema, definition, before)
-    await switchEvents(database, schema, events, before.eventsSwitch)
+    // The switch at the beginning of the migration. One that was turned on later stays.
+    const found = before.eventsSwitch
+    if (events !== null && events !== (found !== null)) {
+      const options = { found, milliseconds: TABLE_LOCK_MILLISECONDS }
+      await runPromptly(database, switchEventsText(events, schema, options))
+    }
     return result
   } catch (error) {
     throw databaseError(error)
@@ -65,13 +71,18 @@ async function migrateSchema(
     // The tables of an existing schema may be large and in use.
     const isEmpty = after.version === 0
     if (!isEmpty && after.hasTable) {
-      await makeAdditions(database, schema, definition.tables.flatMap(additionsTo))
+      // One by one, each in a separate transaction, without blocking writers.
+      for (const addition of definition.tables.flatMap(additionsTo)) {
+        if (addition.kind === 'index') await buildConcurrentIndex(database, schema, addition)
+        else await runPromptly(database, promptColumnsText(addition, TABLE_LOCK_MILLISECONDS, schema))
+      }
     }
     const found = await runBlock(database, migrationBlock(definition, schema, { onlyIfEmpty: isEmpty }))
     from ??= found
     after = await readVersion(database, schema)
   }
-  assertCompatible(after, definition.version)
+  const refusal = incompatibility(after, definition.version)
+  if (refusal !== null) throw new StorageError('DATABASE_UNAVAILABLE', { message: refusal, retryable: false })
   return { from: from ?? before.version, to: after.version }
 }
 
@@ -90,31 +101,6 @@ async function isRestorable(
       ? /^(?:table|type|function|index) /.test(name) && !name.endsWith('_pkey')
       : name.startsWith('function '),
   )
-}
-
-/** `found` identifies the switch at the beginning of the migration. One that was turned on later stays. */
-async function switchEvents(
-  database: Database,
-  schema: SchemaName,
-  events: boolean | null,
-  found: string | null,
-): Promise<void> {
-  if (events === null || events === (found !== null)) return
-  const options = { found, milliseconds: TABLE_LOCK_MILLISECONDS }
-  await runPromptly(database, switchEventsText(events, schema, options))
-}
-
-/** Makes additions one by one, each in a separate transaction, without blocking writers. */
-async function makeAdditions(
-  database: Database,
-  schema: SchemaName,
-  additions: readonly Addition[],
-): Promise<void> {
-  for (const addition of additions) {
-    if (addition.kind === 'columns') {
-      await runPromptly(database, promptColumnsText(addition, TABLE_LOCK_MILLISECONDS, schema))
-    } else await buildConcurrentIndex(database, schema, addition)
-  }
 }
 
 /** Runs a change that is instant but needs an exclusive table lock. Waits for the lock in short attempts. */

@@ -24,21 +24,18 @@ const FOUND_VERSION = 'svc_db.found_version'
 /** Reads the version that {@link migrationBlock} found, within the same transaction. */
 export const READ_FOUND_VERSION = `SELECT current_setting('${FOUND_VERSION}')`
 
-export interface MigrationBlockOptions {
-  /** Does nothing unless the schema is empty, because the text would block writers of an existing one. */
-  readonly onlyIfEmpty?: boolean
-}
-
 /**
  * Builds one statement that takes the schema from any earlier version to this one, and restores what one of this version has
  * lost. It runs in any transaction and may run again: it skips what is done. It builds missing indexes in the same transaction,
- * which blocks writers.
+ * which blocks writers. With `onlyIfEmpty`, it therefore does nothing in an existing schema.
  */
 export function migrationBlock(
   { version, minCompatible, tables, types, functions }: Schema,
   schema: SchemaName,
-  { onlyIfEmpty = false }: MigrationBlockOptions = {},
+  { onlyIfEmpty = false } = {},
 ): string {
+  // To the tables of earlier versions. Nothing is missing in those that the block creates.
+  const additions = tables.flatMap(additionsTo)
   return inSchema(
     `DO $migration$
 DECLARE
@@ -67,7 +64,7 @@ ${createMissing(VERSION_TABLE)}  found_version := coalesce((SELECT v.version FRO
     RETURN;
   END IF;
 
-${tables.map(createMissing).join('')}${types.map(createMissingType).join('')}${additionsBlock(tables)}
+${tables.map(createMissing).join('')}${types.map(createMissingType).join('')}${lockBlock(additions)}${additions.map(additionBlock).join('')}
   EXECUTE $functions$${functions}$functions$;
   IF found_version < ${version} THEN
 ${commentsBlock([VERSION_TABLE, ...tables])}${VACUUM_SETTINGS}
@@ -86,12 +83,6 @@ const isMissing = (relation: string) => `NOT EXISTS (
     SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = {schema-literal} AND c.relname = '${relation}'
   )`
-
-/** Adds to the tables of earlier versions. Nothing is missing in those that were created just now. */
-function additionsBlock(tables: readonly Table[]): string {
-  const additions = tables.flatMap(additionsTo)
-  return `${lockBlock(additions)}${additions.map(additionBlock).join('')}`
-}
 
 const createMissingType = ({ name, columns }: CompositeType) => `  IF ${isMissing(name)} THEN
     CREATE TYPE {schema}.${name} AS (${columns});

@@ -1,4 +1,3 @@
-import { StorageError } from '../../../core/errors.js'
 import type { Database } from '../connection/database.js'
 import { readNumber } from '../sql/rows.js'
 import { type SchemaName, statement } from '../sql/statement.js'
@@ -72,10 +71,4 @@ export function incompatibility({ version, minCompatible }: SchemaVersion, own: 
     `The database schema has version ${version}, which requires code of schema version ${minCompatible} or later ` +
     `(got ${own}). Use a newer release of the library: migrate() never downgrades a schema.`
   )
-}
-
-/** @throws StorageError `DATABASE_UNAVAILABLE` if code of this schema version must not use the schema. */
-export function assertCompatible(found: SchemaVersion, own: number): void {
-  const message = incompatibility(found, own)
-  if (message !== null) throw new StorageError('DATABASE_UNAVAILABLE', { message, retryable: false })
 }

@@ -56,7 +56,6 @@ function fieldsOf<List extends Fields>(list: List): readonly Argument<ReadOf<Lis
   })
 }
 
-/** Returns the arguments of a write. */
 function argumentsOf<List extends Fields>(list: List): readonly Argument<CommandOf<List>>[] {
   return [...fieldsOf(list), NOW]
 }
@@ -84,7 +83,6 @@ export const UPDATE_ARGUMENTS: readonly Argument<UpdateCommand>[] = [
   NOW,
 ]
 
-/** Returns the parameters of a function that takes these arguments. */
 export const parameters = (list: readonly Argument<never>[]) =>
   list.map(({ name, type }) => `p_${name} ${type}`).join(', ')
 
@@ -100,7 +98,6 @@ export const argumentsIn = (row: string, list: readonly Argument<never>[]) =>
   list.map(({ name }) => argumentIn(row, name)).join(', ')
 export const argumentIn = (row: string, name: string) => (name === 'scope' ? 'p_scope' : `${row}.${name}`)
 
-/** Returns the arguments as values of a statement. */
 export function valuesOf<Command>(list: readonly Argument<Command>[], command: Command): PostgresValue[] {
   return list.map(({ valueOf }) => {
     const value = valueOf(command)

@@ -1,11 +1,11 @@
 import { type ListedEvent, recordedChange, type StoredEvent } from '../../../core/store/events.js'
+import type { EventClaim } from '../../../core/store/inputs/index.js'
 import type { StorageObject } from '../../../core/store/records.js'
-import type { Statement, TextRow } from '../connection/database.js'
+import type { TextRow } from '../connection/database.js'
 import { FIND_SWITCH } from './events.js'
 import { milliseconds, readDate, readNumber, readObject } from './rows.js'
 import { type SchemaName, versionedStatement } from './statement.js'
 
-/** The statements of events. */
 export type EventStatements = ReturnType<typeof eventStatements>
 
 /** Selects an event in the order of {@link readEvent}. */
@@ -14,7 +14,7 @@ const columns = (row: string) =>
   `${milliseconds(`${row}.created_at`)}, ${row}.attempts`
 
 export function eventStatements(schema: SchemaName) {
-  const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
+  const named = (name: string, text: string) => versionedStatement(name, text, schema)
   return {
     claim: named(
       'claim_events_v1',
@@ -41,7 +41,8 @@ export function eventStatements(schema: SchemaName) {
 }
 
 export function readEvent(row: TextRow): StoredEvent {
-  return { ...readChange(row), claim: claimToken(row[2]!, row[7]!) }
+  // The token contains the position, so that no two claims have the same one.
+  return { ...readChange(row), claim: `${row[2]}.${row[7]}` }
 }
 
 export function readListedEvent(row: TextRow): ListedEvent {
@@ -59,7 +60,6 @@ function readChange(row: TextRow) {
   }
 }
 
-/** Reads a row that a function wrote as a JSON list. */
 function readRow(text: string): StorageObject {
   return readObject(JSON.parse(text) as TextRow)!
 }
@@ -90,19 +90,8 @@ export function eventId({ digest, number, id }: Place): string {
   return `${digest}.${number}.${id}`
 }
 
-/** Returns the token of a claim. It contains the position, so that no two claims have the same one. */
-function claimToken(id: string, attempt: string): string {
-  return `${id}.${attempt}`
-}
-
 /** Returns what the id and the claim of an event mean, or `null` if no event can have them. Postgres would reject them. */
-export function parseClaim({
-  id,
-  claim,
-}: {
-  readonly id: string
-  readonly claim: string
-}): EventPlace | null {
+export function parseClaim({ id, claim }: EventClaim): EventPlace | null {
   const [, digest, number, position] = EVENT_ID.exec(id) ?? []
   const [, ofPosition, attempt] = /^(\d{1,19})\.(\d{1,10})$/.exec(claim) ?? []
   if (digest === undefined || ofPosition !== position || !isPosition(position!)) return null

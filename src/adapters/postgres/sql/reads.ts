@@ -1,9 +1,5 @@
-import type { Statement } from '../connection/database.js'
 import { type SchemaName, statement, versionedStatement } from './statement.js'
 import { leftoverColumns, objectColumns } from './rows.js'
-
-/** The reads, one statement each. An index serves every condition, so no call reads rows that it does not return. */
-export type ReadStatements = ReturnType<typeof readStatements>
 
 const LEFTOVER = leftoverColumns('l')
 const OBJECT = objectColumns('o')
@@ -13,8 +9,9 @@ const OBJECT_WITHOUT_METADATA = objectColumns('o', { withMetadata: false })
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
+/** The reads, one statement each. An index serves every condition, so no call reads rows that it does not return. */
 export function readStatements(schema: SchemaName) {
-  const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
+  const named = (name: string, text: string) => versionedStatement(name, text, schema)
   const firstId = `'${FIRST_ID}'::uuid`
   const at = `o.bucket = $1 AND o.key = $2`
   /**

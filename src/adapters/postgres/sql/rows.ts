@@ -65,14 +65,12 @@ const objectValues = (row: string) =>
   Object.entries(OBJECT_COLUMNS).map(([column, kind]) => [`${row}.${column}`, kind] as const)
 const leftoverValues = (row: string) => LEFTOVER_VALUES.map(([value, kind]) => [value(row), kind] as const)
 
-/** Returns an object as a JSON list. */
 export const objectText = (row: string) => jsonList(objectValues(row).map((value) => asText(...value)))
 
 /** Selects a column of an object from its JSON list. */
 export const objectValueIn = (list: string, column: string) =>
   `(${list}::json->>${Object.keys(OBJECT_COLUMNS).indexOf(column)})`
 
-/** Returns a leftover as a JSON list. */
 export const leftoverText = (row: string) => jsonList(leftoverValues(row).map((value) => asText(...value)))
 
 /**
@@ -85,7 +83,6 @@ export function objectColumns(row: string, { withMetadata } = { withMetadata: tr
     .join(', ')
 }
 
-/** Returns the columns of a leftover. */
 export const leftoverColumns = (row: string) =>
   leftoverValues(row)
     .map((value) => asColumn(...value))

@@ -48,22 +48,15 @@ export function statement(name: string, text: string, schema: SchemaName): State
   return { name: `svc_db_${name}_${fingerprint(complete)}`, text: complete }
 }
 
-/** Builds a statement that fails on a schema that was not migrated to the version of this code. */
-export function versionedStatement(name: string, text: string, schema: SchemaName): Statement {
-  return statement(name, requireVersion(text, SCHEMA.version, schema), schema)
-}
-
 /**
- * Makes a statement mention the type that exists from this version on. Without it, code of a version that only adds an
- * index would run on the older schema. Postgres resolves the type when it parses the statement and drops the unused
- * subquery from the plan, so executing it costs nothing. Version 1 needs no type: without it there are no tables
- * either.
+ * Builds a statement that fails on a schema that was not migrated to the version of this code, because it mentions the type that
+ * exists from that version on. Without it, code of a version that only adds an index would run on the older schema. Postgres
+ * resolves the type when it parses the statement and drops the unused subquery from the plan, so executing it costs nothing.
  */
-function requireVersion(text: string, version: number, schema: SchemaName): string {
-  if (version === 1) return text
-  const needed = `needed AS (SELECT NULL::{schema}.${markerType(version, schema)})`
+export function versionedStatement(name: string, text: string, schema: SchemaName): Statement {
+  const needed = `needed AS (SELECT NULL::{schema}.${markerType(SCHEMA.version, schema)})`
   const [, rest] = /^\s*WITH\s([^]*)$/.exec(text) ?? []
-  return rest === undefined ? `WITH ${needed} ${text}` : `WITH ${needed}, ${rest}`
+  return statement(name, `WITH ${needed}${rest === undefined ? ` ${text}` : `, ${rest}`}`, schema)
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ScopeUsage, UsageDifference } from '../../../core/store/records.js'
 import { sameUsage } from '../../../core/store/lifecycle/usage.js'
-import type { Statement, TextRow } from '../connection/database.js'
+import type { TextRow } from '../connection/database.js'
 import { type SchemaName, versionedStatement } from './statement.js'
 import { readNumber } from './rows.js'
 import { counted, sumColumns, SUMS } from './usage.js'
@@ -12,10 +12,8 @@ import { counted, sumColumns, SUMS } from './usage.js'
 const PAGE_ROWS = 10_000
 
 /** Statements that compare the counters with the rows and correct them. */
-export type UsageStatements = ReturnType<typeof usageStatements>
-
 export function usageStatements(schema: SchemaName) {
-  const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
+  const named = (name: string, text: string) => versionedStatement(name, text, schema)
 
   /** Joins counters and rows of one snapshot. Each write changes both in one transaction, so they agree at any moment. */
   const joined = (range: (scope: string) => string) => `
@@ -60,7 +58,6 @@ export function readDifferences(rows: readonly TextRow[]): UsageDifference[] {
     .filter(({ recorded, actual }) => !sameUsage(recorded, actual))
 }
 
-/** Reads the usage whose columns start at this index. */
 export function readUsage(row: TextRow, from: number): ScopeUsage {
   return {
     bytes: readNumber(row[from]),

@@ -72,8 +72,7 @@ const namesIn = (sums: Sums) => SUMS.filter((sum) => sums[sum] !== undefined)
 /** The columns of a row of `scope_usage`, 0 for a row that is missing. */
 export const sumColumns = (row: string) => SUMS.map((sum) => `coalesce(${row}.${sum}, 0)`).join(', ')
 
-/** The largest integer that a JavaScript number holds exactly. */
-export const MAX_SUM = '9007199254740991'
+export const MAX_SUM = String(Number.MAX_SAFE_INTEGER)
 
 /** Variables of {@link lockUsage}, {@link refuse} and {@link refusalText}. */
 export const USAGE = `

@@ -1,5 +1,5 @@
 import type { QuotaLimits } from '../../../core/store/driver.js'
-import type { Statement, TextRow } from '../connection/database.js'
+import type { TextRow } from '../connection/database.js'
 import { type SchemaName, versionedStatement } from './statement.js'
 import {
   ADOPT_ARGUMENTS,
@@ -24,7 +24,7 @@ import { objectColumns, readNumber } from './rows.js'
 export type WriteStatements = ReturnType<typeof writeStatements>
 
 export function writeStatements(schema: SchemaName) {
-  const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
+  const named = (name: string, text: string) => versionedStatement(name, text, schema)
   const callOf = (name: string, types: readonly string[]) =>
     `{schema}.${name}(${types.map((type, index) => `$${index + 1}::${type}`).join(', ')})`
   const typesOf = (list: readonly Argument<never>[]) => list.map(({ type }) => type)
