@@ -9,7 +9,7 @@ import { expectToServe } from './store-programs.js'
 describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
   // Roles are global to the server, which other tests share.
   const suffix = randomBytes(6).toString('hex')
-  const [roles, grants, neverScans, eventGrants, uninstall, ...others] = blocksOf(
+  const [roles, grants, eventGrants, neverScans, uninstall, ...others] = blocksOf(
     'docs/postgres.md',
     'sql',
   ).map((code) => code.replace(/\bfiles_(?:owner|app)\b/g, `$&_${suffix}`))
@@ -27,11 +27,11 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
   }
 
   it('creates the roles, grants rights, turns off sequential scans and uninstalls', () => {
-    expect([roles, grants, neverScans, eventGrants, uninstall]).toEqual([
+    expect([roles, grants, eventGrants, neverScans, uninstall]).toEqual([
       expect.stringContaining('CREATE ROLE'),
       expect.stringContaining('GRANT'),
-      expect.stringContaining('enable_seqscan'),
       expect.stringContaining('svc_db.events TO'),
+      expect.stringContaining('enable_seqscan'),
       expect.stringContaining('DROP SCHEMA'),
     ])
     expect(others).toEqual([])

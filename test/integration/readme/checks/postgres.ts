@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { expect, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { createDatabase } from '../../../servers/fresh-database.js'
-import { passingTests, run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { migratesAndEnds, uploadTo } from '../store-programs.js'
 
 interface DatabaseProgram {
@@ -26,21 +26,6 @@ const failsUntilMigrated: SnippetCheck = async (program) => {
   await pool.query('ALTER TABLE svc_db.leftovers RENAME TO mislaid')
   await expect(run(program)).rejects.toThrow('Missing: column leftovers.')
   await pool.query('ALTER TABLE svc_db.mislaid RENAME TO leftovers')
-}
-
-const findsWrongCounters: SnippetCheck = async (program) => {
-  const { store, pool } = await runSibling<DatabaseProgram>(program, 'database.mjs')
-  await store.migrate()
-  await uploadTo(store, 'counted')
-  await pool.query(`UPDATE svc_db.scope_usage SET bytes = 6 WHERE scope = 'counted'`)
-  const log = vi.spyOn(console, 'log').mockReturnValue()
-  try {
-    const { differences } = await run<{ differences: object[] }>(program)
-    expect(differences).toMatchObject([{ scope: 'counted', recorded: { bytes: 6 }, actual: { bytes: 5 } }])
-    expect(log.mock.calls).toEqual([['1 scopes have counters that differ from their rows.']])
-  } finally {
-    await store.repairUsage()
-  }
 }
 
 const printsWhatMigrateDoes: SnippetCheck = async (program) => {
@@ -83,10 +68,8 @@ export const postgresChecks: SnippetChecks = {
   'docs/postgres.md#database.ts': { onPostgres: keepsRecords('plain') },
   'docs/postgres.md#migrate.ts': { onPostgres: migratesAndEnds('schema was') },
   'docs/postgres.md#start.ts': { onPostgres: failsUntilMigrated },
-  'docs/postgres.md#usage-report.ts': { onPostgres: findsWrongCounters },
   'docs/postgres.md#print-schema.ts': { onPostgres: printsWhatMigrateDoes },
   'docs/postgres.md#pooled-database.ts': { onPostgres: needsNoNamedStatements },
   'docs/postgres.md#replicated-database.ts': { onPostgres: listsFromReplica },
   'docs/postgres.md#embedded-database.ts': keepsFolder,
-  'docs/postgres.md#embedded.test.ts': passingTests(1),
 }

@@ -4,4 +4,5 @@ export const testingYourAppChecks: SnippetChecks = {
   'docs/testing-your-app.md#expiry.test.ts': passingTests(1),
   'docs/testing-your-app.md#upload.test.ts': passingTests(1),
   'docs/testing-your-app.md#events.test.ts': passingTests(1),
+  'docs/testing-your-app.md#embedded.test.ts': passingTests(1),
 }
