@@ -18,10 +18,11 @@ const layers = [
   },
   { folder: 'src/adapters/mongo', values: ['src/core', 'src/adapters/shared'], types: ['mongodb'] },
   { folder: 'src/adapters/redis', values: ['src/core'], types: ['ioredis'] },
-  { folder: 'src/storage/headers.ts' },
+  { folder: 'src/storage/headers.ts', values: ['src/core/bytes.ts'], types: ['src/core'] },
   {
     folder: 'src/storage/local',
     values: [
+      'src/core/bytes.ts',
       'src/core/errors.ts',
       'src/core/http/response.ts',
       'src/core/names.ts',
@@ -31,11 +32,15 @@ const layers = [
   },
   {
     folder: 'src/storage/memory',
-    values: ['src/core/names.ts', 'src/storage/local'],
+    values: ['src/core/bytes.ts', 'src/core/names.ts', 'src/storage/local'],
     types: ['src/core'],
   },
   { folder: 'src/storage/disk', values: ['src/storage/local', 'node:'], types: ['src/core'] },
-  { folder: 'src/storage/s3', values: ['src/storage/headers.ts', '@aws-sdk'], types: ['src/core'] },
+  {
+    folder: 'src/storage/s3',
+    values: ['src/core/bytes.ts', 'src/core/on-abort.ts', 'src/storage/headers.ts', '@aws-sdk'],
+    types: ['src/core'],
+  },
   { folder: 'src/server', values: ['src/core'] },
   { folder: 'src/bindings/node', values: ['node:'], types: ['src/core'] },
   { folder: 'src/bindings/express', values: ['src/bindings/node'], types: ['src/core', 'express', 'node:'] },

@@ -28,6 +28,11 @@ export function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuff
   return bytes
 }
 
+/** Returns the length of a well-formed string in bytes of UTF-8. */
+export function utf8Length(value: string): number {
+  return new TextEncoder().encode(value).byteLength
+}
+
 /** Truncates a text to at most `max` bytes of UTF-8, without splitting a character. */
 export function truncateToBytes(text: string, max: number): string {
   // A UTF-16 unit is at most three bytes.

@@ -1,6 +1,5 @@
-import { truncateToBytes } from '../core/bytes.js'
+import { truncateToBytes, utf8Length } from '../core/bytes.js'
 import type { Disposition, SignDownloadInput, SignUploadInput } from '../core/object-storage.js'
-import { utf8Length } from '../core/store/validation/checks.js'
 
 const UNKNOWN_TYPE = 'application/octet-stream'
 

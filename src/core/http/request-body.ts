@@ -1,7 +1,6 @@
-import { concatenate } from '../bytes.js'
+import { concatenate, utf8Length } from '../bytes.js'
 import { StorageError } from '../errors.js'
 import { parseJson } from '../json.js'
-import { utf8Length } from '../store/validation/checks.js'
 
 /** Maximum bytes of a JSON body, far more than any endpoint needs. */
 const MAX_JSON_BYTES = 64 * 1024
@@ -24,7 +23,7 @@ export function bodyOf(request: Request): RequestBody {
   return { kind: 'stream', open: () => request.body }
 }
 
-export function invalidBody(message: string, cause?: unknown): StorageError {
+function invalidBody(message: string, cause?: unknown): StorageError {
   return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' }, cause })
 }
 

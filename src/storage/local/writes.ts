@@ -1,5 +1,5 @@
 import { StorageError } from '../../core/errors.js'
-import { invalidBody, type RequestBody } from '../../core/http/request-body.js'
+import type { RequestBody } from '../../core/http/request-body.js'
 import { STALLED_AFTER_MS, type ClaimWrite, type IncomingBytes, type WriteClaim } from './contract.js'
 
 /** How long bytes may arrive after `writableUntil`, in milliseconds. Then `cleanUp` stops looking for them. */
@@ -159,4 +159,8 @@ function takenOver(): StorageError {
 /** Builds the error for a body that does not have the signed number of bytes. */
 export function wrongLength(size: number): StorageError {
   return invalidBody(`The body must have exactly ${size} bytes, the size this URL is signed for.`)
+}
+
+function invalidBody(message: string, cause?: unknown): StorageError {
+  return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' }, cause })
 }

@@ -1,6 +1,5 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { isObject } from '../../core/option-checks.js'
 import { downloadHeaders, shortFilename, uploadHeaders } from '../headers.js'
 import { bucketCalls, MAX_TIMEOUT_SECONDS } from './calls.js'
 import { s3Multipart } from './multipart.js'
@@ -111,4 +110,8 @@ function checkSeconds(name: string, seconds: unknown): number {
 function checkClock(now: unknown): () => Date {
   if (typeof now !== 'function') throw new TypeError(`s3Storage: now must be a function (got ${typeof now}).`)
   return now as () => Date
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

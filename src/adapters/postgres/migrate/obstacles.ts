@@ -77,7 +77,7 @@ UNION ALL
   SELECT 'row security', c.relname::text, NULL FROM ${TABLES} WHERE c.relrowsecurity
 UNION ALL
   SELECT 'foreign key', c.relname::text, o.conname || ' of ' || o.conrelid::regclass::text
-  FROM ${TABLES} JOIN pg_catalog.pg_constraint o ON o.confrelid = c.oid AND o.contype = 'f' AND o.conparentid = 0
+  FROM ${TABLES} JOIN pg_catalog.pg_constraint o ON o.confrelid = c.oid AND o.contype = 'f' AND o.conparentid = 0 AND o.confdeltype IN ('a', 'r')
 UNION ALL
   SELECT 'isolation level', current_setting('transaction_isolation'), NULL
   WHERE current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')

@@ -1,4 +1,5 @@
-import { shown, textFlaw, utf8Length } from '../../../core/store/validation/checks.js'
+import { utf8Length } from '../../../core/bytes.js'
+import { shown, textFlaw } from '../../../core/store/validation/checks.js'
 import type { Statement } from '../connection/database.js'
 import { SCHEMA } from './schema.js'
 

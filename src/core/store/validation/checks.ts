@@ -1,3 +1,4 @@
+import { utf8Length } from '../../bytes.js'
 import { StorageError } from '../../errors.js'
 import { isAttemptId } from '../attempt-id.js'
 import type { Quota } from '../records.js'
@@ -127,11 +128,6 @@ export function textFlaw(value: string): string | null {
   if (value.includes('\0')) return 'must not contain a NUL character'
   if (LONE_SURROGATE.test(value)) return 'must not contain an unpaired surrogate'
   return null
-}
-
-/** Returns the length of a well-formed string in bytes of UTF-8. */
-export function utf8Length(value: string): number {
-  return new TextEncoder().encode(value).byteLength
 }
 
 /** Returns whether a string exceeds its limit, without measuring far beyond it. */

@@ -1,5 +1,6 @@
 import type { ObjectMetadata } from '../records.js'
-import { invalid, shown, textFlaw, utf8Length } from './checks.js'
+import { utf8Length } from '../../bytes.js'
+import { invalid, shown, textFlaw } from './checks.js'
 
 export const MAX_METADATA_ENTRIES = 64
 export const MAX_METADATA_BYTES = 16 * 1024
