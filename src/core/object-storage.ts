@@ -86,6 +86,8 @@ export interface StoredBytes {
   /** Bytes. */
   readonly size: number
   readonly contentType: string | null
+  /** A `Content-Encoding` that readers of the bytes have to undo. Such bytes never match an upload request. */
+  readonly contentEncoding?: string | null | undefined
   /** 1..255 characters. */
   readonly eTag: string | null
   /** The attempt that wrote the bytes; `null` if they were written neither through a signed URL nor by the server. */

@@ -63,7 +63,7 @@ export function beginMultipart(
 }
 
 /**
- * Completes the upload in the bucket. Ignores whether this call did: an earlier or concurrent request may have, so the caller
+ * Completes the upload in the bucket. Returns whether this call did. An earlier or concurrent request may have, so the caller
  * checks the object.
  * @throws StorageError `UPLOAD_MISMATCH`, before completing anything, if the parts do not match the upload request.
  */
@@ -71,11 +71,11 @@ export async function completeInBucket(
   { multipart }: MultipartDependencies,
   row: StorageObject,
   at: MultipartReference,
-): Promise<void> {
+): Promise<boolean> {
   const stored = await storedParts(multipart, at)
-  if (stored === null) return
+  if (stored === null) return false
   checkParts(row.declaredSize ?? 0, stored)
-  await multipart.complete({ ...at, parts: stored.map(({ partNumber, eTag }) => ({ partNumber, eTag })) })
+  return multipart.complete({ ...at, parts: stored.map(({ partNumber, eTag }) => ({ partNumber, eTag })) })
 }
 
 /** Checks that every part is there with its expected size, and no others. Their sizes then add up to the file's. */

@@ -217,8 +217,8 @@ function completeEndpoint(dependencies: MultipartDependencies): Endpoint {
     async act({ uploadId }, row, { request }) {
       if (row.status === 'active') return { status: 200, body: { object: toClientObject(row) } }
       // Without the signal of the request, because all bytes have been sent: the rest continues after the client disconnects.
-      await completeInBucket(dependencies, row, { ...bytesOf(row), uploadId })
-      const object = await confirmUpload(dependencies, row, { request, operation })
+      const isTaken = await completeInBucket(dependencies, row, { ...bytesOf(row), uploadId })
+      const object = await confirmUpload(dependencies, row, { request, operation }, isTaken)
       return { status: 200, body: { object: toClientObject(object) } }
     },
   })

@@ -92,10 +92,13 @@ async function headObject(
 ): Promise<StoredBytes | null> {
   try {
     const found = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), options)
-    if (found.ContentLength === undefined) throw new Error('the response has no Content-Length')
+    // Proxies that compress responses remove the length.
+    const size = found.ContentLength ?? (await listedSize(client, { bucket, key }, options))
+    if (size === undefined) throw new Error('the response has no Content-Length')
     return {
-      size: found.ContentLength,
+      size,
       contentType: found.ContentType ?? null,
+      contentEncoding: encodingOf(found.ContentEncoding),
       eTag: found.ETag || null,
       attemptId: found.Metadata?.[ATTEMPT_METADATA] ?? null,
     }
@@ -111,6 +114,21 @@ async function headObject(
   // Checked every time, because a missing bucket is an error and buckets can be deleted.
   await client.send(new HeadBucketCommand({ Bucket: bucket }), options)
   return null
+}
+
+/** Returns an encoding that readers have to undo. `aws-chunked` is part of an upload, and some services store it. */
+function encodingOf(encoding = ''): string | undefined {
+  return /^(?:[\s,]|identity|aws-chunked)*$/i.test(encoding) ? undefined : encoding
+}
+
+/** Returns the size of an object from a listing, where the key itself sorts before all longer ones. */
+async function listedSize(
+  client: S3Client,
+  { bucket, key }: BytesReference,
+  options: SendOptions,
+): Promise<number | undefined> {
+  const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: 'url' })
+  return (await client.send(command, options)).Contents?.[0]?.Size
 }
 
 /**
@@ -131,10 +149,8 @@ async function customerEncrypted(
     const isEncrypted = responseOf(error).status === 400 && /encrypt|SSE/i.test((error as Error).message)
     if (!isEncrypted) return undefined
   }
-  // The key itself sorts before all longer keys with this prefix.
-  const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: 'url' })
-  const { Contents: [found] = [] } = await client.send(command, options)
-  return found ? { size: found.Size ?? 0, contentType: null, eTag: null, attemptId: null } : null
+  const size = await listedSize(client, { bucket, key }, options)
+  return size === undefined ? null : { size, contentType: null, eTag: null, attemptId: null }
 }
 
 /**

@@ -54,6 +54,26 @@ describeS3('an attack on a server with s3Storage', (server) => {
     })
   })
 
+  // A URL can't be signed for the absence of a header.
+  it.each(['gzip', 'br', 'GZIP, identity'])(
+    'with the unsigned header Content-Encoding: %s creates no object',
+    async (encoding) => {
+      const { service, ann, bucket } = await started()
+      const { object, upload } = await ann.begun(FILE)
+      expect((await ann.put(upload, bytesOfSize(3), { 'content-encoding': encoding })).status).toBe(200)
+      expect(await errorOf(await ann.confirm(object))).toMatchObject({ code: 'UPLOAD_MISMATCH' })
+      expect(await keysIn(client, bucket)).toEqual([])
+      await expectNothingGained(service, bucket)
+    },
+  )
+
+  it('with the unsigned header Content-Encoding: identity changes nothing', async () => {
+    const { ann } = await started()
+    const { object, upload } = await ann.begun(FILE)
+    expect((await ann.put(upload, bytesOfSize(3), { 'content-encoding': 'identity' })).status).toBe(200)
+    expect((await ann.confirm(object)).status).toBe(200)
+  })
+
   // Amazon S3 refuses unsigned headers. Other services accept them, and the server can no longer read the file.
   it.each([
     ['confirms', 'UPLOAD_MISMATCH', 0],
