@@ -26,7 +26,7 @@ export function partSizeOf(size: number): number {
   return Math.max(DEFAULT_PART_SIZE, Math.ceil(size / (MAX_PARTS * MIB)) * MIB)
 }
 
-/** Returns the number of parts. A file of 0 bytes has one empty part. */
+/** Returns the number of parts. A file of 0 bytes has one empty part, which the server writes. */
 export function partCountOf(size: number): number {
   return Math.max(1, Math.ceil(size / partSizeOf(size)))
 }
@@ -72,7 +72,13 @@ export async function completeInBucket(
   row: StorageObject,
   at: MultipartReference,
 ): Promise<boolean> {
-  const stored = await storedParts(multipart, at)
+  let stored = await storedParts(multipart, at)
+  // No URL is signed for the only part of an empty upload, so the server writes it.
+  if (stored?.length === 0 && row.declaredSize === 0 && multipart.writePart) {
+    const writableUntil = row.expiresAt
+    await multipart.writePart({ ...at, partNumber: 1, body: new Uint8Array(), writableUntil })
+    stored = await storedParts(multipart, at)
+  }
   if (stored === null) return false
   checkParts(row.declaredSize ?? 0, stored)
   return multipart.complete({ ...at, parts: stored.map(({ partNumber, eTag }) => ({ partNumber, eTag })) })
