@@ -2,7 +2,7 @@ import { StorageError } from '../../core/errors.js'
 import type { StoredBytes } from '../../core/object-storage.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { ErrorContext } from '../../core/reporter.js'
-import { createAttemptId } from '../../core/store/attempt-id.js'
+import { createAttemptId, timeOfAttempt } from '../../core/store/attempt-id.js'
 import type { RemoveInput } from '../../core/store/contract.js'
 import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
 import { essenceOf, type RoutePolicy, type UploadKeys } from '../routes.js'
@@ -262,6 +262,15 @@ export async function endAttempt(
   }
 }
 
+/** How long after its beginning an attempt may get its upload URL, in seconds. */
+const SIGNING_SECONDS = 60
+
+/** Returns when the upload URL of an attempt has expired. A clock that was set back can make an id newer than now. */
+export function uploadURLEnd({ attemptId }: StorageObject, urlSeconds: number, now: Date): Date {
+  const begun = new Date(Math.min(timeOfAttempt(attemptId), now.getTime()))
+  return secondsAfter(begun, urlSeconds + SIGNING_SECONDS)
+}
+
 /** Removes the object or pending upload at a key: first the row, then its bytes. Returns the removed row, or `null`. */
 export async function removeObject(
   dependencies: ServerDependencies,
@@ -278,13 +287,15 @@ export async function removeObject(
  * leftover, so a failure is reported and `cleanUp` retries. Continues after the client disconnects.
  */
 async function removeBytes(
-  { storage, report }: ServerDependencies,
+  { storage, report, uploadSeconds, now }: ServerDependencies,
   row: StorageObject,
   context: ErrorContext,
 ): Promise<void> {
   if (row.storageKey === null) return
+  // Only an object that was active can have a download URL.
+  const writableUntil = row.confirmedAt && uploadURLEnd(row, uploadSeconds, now())
   try {
-    await storage.remove(bytesOf(row))
+    await storage.remove({ ...bytesOf(row), writableUntil })
   } catch (error) {
     report(error, context)
   }

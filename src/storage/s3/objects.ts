@@ -34,14 +34,20 @@ import {
 export function s3Objects(
   client: S3Client,
   run: RunBucketCall,
-  timeoutSeconds: number,
+  { timeoutSeconds, now }: { readonly timeoutSeconds: number; readonly now: () => Date },
 ): Required<Pick<ObjectStorage, 'head' | 'remove' | 'write' | 'read' | 'list'>> {
   return {
     head: (input) => run('head', input, (options) => headObject(client, input, options)),
 
     async remove(input) {
-      const command = new DeleteObjectCommand({ Bucket: input.bucket, Key: input.key })
-      await run('remove', input, (options) => client.send(command, options))
+      const at = { Bucket: input.bucket, Key: input.key }
+      const { writableUntil } = input
+      // In one call: between a removal and another call, an upload URL could write.
+      const send = (options: SendOptions) =>
+        writableUntil && writableUntil > now()
+          ? client.send(emptyObject(at), options)
+          : client.send(new DeleteObjectCommand(at), options)
+      await run('remove', input, send)
     },
 
     write(input) {
@@ -77,6 +83,12 @@ export function s3Objects(
 
     list: (input) => run('list', input, (options) => listObjects(client, input, options)),
   }
+}
+
+function emptyObject(at: { readonly Bucket: string; readonly Key: string }): PutObjectCommand {
+  const command = new PutObjectCommand({ ...at, Body: new Uint8Array(), ContentLength: 0 })
+  removeChecksums(command)
+  return command
 }
 
 /** Returns the parameters of every command that creates an object. */
