@@ -1,5 +1,4 @@
 import type { RequestBody } from '../../core/http/request-body.js'
-import { keyId } from '../../core/names.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
 import { shortFilename, uploadHeaders } from '../headers.js'
 import type { LocalBackend, OpenBytes } from './contract.js'
@@ -41,14 +40,6 @@ export function createLocalStorage(
     return `${baseURL ?? serverURL}/${segment}`
   }
 
-  /** When the last upload URL of a removed object expires, in milliseconds since 1970. */
-  const removed = new Map<string, number>()
-  function rememberRemoved(id: string, until: number): void {
-    const time = now().getTime()
-    for (const [other, end] of removed) if (end <= time) removed.delete(other)
-    removed.set(id, until)
-  }
-
   const { multipart, writePart } = createLocalMultipart(backend, write, signUrl)
 
   /** Returns the ETag, or `null` if the object exists already. */
@@ -56,7 +47,7 @@ export function createLocalStorage(
     const { bucket, key, contentType, attemptId } = terms
     // Refuses early what can't succeed. The check in create() is the authoritative one.
     if ((await objects.describe(bucket, key)) !== null) return null
-    if ((removed.get(keyId({ bucket, key })) ?? 0) > now().getTime()) return null
+    if ((await objects.closedUntil(bucket, key)) > now().getTime()) return null
     return write(JSON.stringify([bucket, key]), terms, body, (bytes) =>
       objects.create(bucket, key, { ...bytes, contentType, attemptId }),
     )
@@ -90,7 +81,7 @@ export function createLocalStorage(
 
     async remove({ bucket, key, writableUntil, signal }) {
       signal?.throwIfAborted()
-      if (writableUntil) rememberRemoved(keyId({ bucket, key }), writableUntil.getTime())
+      if (writableUntil) await objects.close(bucket, key, writableUntil.getTime())
       return objects.remove(bucket, key)
     },
 
