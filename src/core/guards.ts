@@ -1,6 +1,6 @@
 import { StorageError } from './errors.js'
 import type { StorageObjectStore } from './store/contract.js'
-import type { Quota, StorageObject } from './store/records.js'
+import { copyObject, type Quota, type StorageObject } from './store/records.js'
 import { exceededLimit } from './store/lifecycle/usage.js'
 import { refusalError } from './store/refusals.js'
 import { checkSize, optional, quotaFlaw, quotaLimits, shown } from './store/validation/checks.js'
@@ -14,6 +14,7 @@ export interface GuardContext {
   readonly key: string
   /** `null` if the caller is not signed in and the guard may still allow the operation. */
   readonly scope?: string | null
+  /** A copy of the record. */
   readonly object?: StorageObject
   readonly route?: string | null
   /** Bytes. */
@@ -37,7 +38,8 @@ export async function runGuards(
 ): Promise<void> {
   for (const guard of guards) {
     try {
-      await guard?.(context)
+      const { object } = context
+      await guard?.(object ? { ...context, object: copyObject(object) } : context)
     } catch (thrown) {
       const denial = asDenial(thrown)
       if (UNEXPECTED in denial) report(denial.cause)

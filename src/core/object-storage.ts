@@ -59,6 +59,14 @@ export interface SignedDownload {
   readonly url: string
 }
 
+export interface RemoveBytesInput extends BytesReference {
+  /**
+   * When the last upload URL of the key expires. Until then, a storage that can must keep the key from being written again:
+   * someone may have a download URL of it. An empty object in place of the bytes does, and is removed by a later call.
+   */
+  readonly writableUntil?: Date | null | undefined
+}
+
 /** An object that the server writes itself, on the terms of an upload URL. */
 export interface WriteInput extends BytesReference {
   /** All bytes of the object, at most 5 GiB. The caller may change the array once the call has ended. */
@@ -86,6 +94,8 @@ export interface StoredBytes {
   /** Bytes. */
   readonly size: number
   readonly contentType: string | null
+  /** A `Content-Encoding` that readers of the bytes have to undo. Such bytes never match an upload request. */
+  readonly contentEncoding?: string | null | undefined
   /** 1..255 characters. */
   readonly eTag: string | null
   /** The attempt that wrote the bytes; `null` if they were written neither through a signed URL nor by the server. */
@@ -232,7 +242,7 @@ export interface ObjectStorage {
   /** Returns what is stored under the key, or `null`. */
   head(reference: BytesReference): Promise<StoredBytes | null>
   /** Deletes the bytes. Also resolves if there are none. */
-  remove(reference: BytesReference): Promise<void>
+  remove(input: RemoveBytesInput): Promise<void>
   /**
    * Writes an object, on the terms of an upload URL. Returns `false` if something is stored under the key already, perhaps by an
    * earlier try of this call: `head` shows what. Without it, there is no `s3.files.put`.

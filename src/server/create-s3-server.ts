@@ -55,8 +55,9 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   events = onEvent && new EventRunner({ store: records.objects, onEvent, report, now })
   const storage = mapStorageErrors(policy.storage)
   const downloadSeconds = policy.download?.urlSeconds ?? DEFAULT_URL_SECONDS
+  const uploadSeconds = policy.upload?.urlSeconds ?? DEFAULT_URL_SECONDS
   const dependencies: ServerDependencies = {
-    ...{ storage, records, bucket, buckets, downloadSeconds, report, now, events },
+    ...{ storage, records, bucket, buckets, downloadSeconds, uploadSeconds, report, now, events },
   }
 
   const handler = createHandler({

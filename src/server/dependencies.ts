@@ -14,6 +14,8 @@ export interface ServerDependencies {
   readonly buckets: ReadonlySet<string>
   /** Lifetime of a download URL, in seconds. */
   readonly downloadSeconds: number
+  /** Lifetime of an upload URL, in seconds. */
+  readonly uploadSeconds: number
   readonly report: Report
   readonly now: () => Date
   /** `null` without `onEvent`. */

@@ -199,7 +199,7 @@ export function checkMediaType(value: unknown, field = 'contentType'): string {
 }
 
 /** Returns type and subtype in lower case, without parameters. Types are compared in this form. */
-function essenceOf(mediaType: string): string {
+export function essenceOf(mediaType: string): string {
   return mediaType.split(';', 1)[0]!.trimEnd().toLowerCase()
 }
 

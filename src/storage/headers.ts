@@ -73,17 +73,17 @@ const JAVASCRIPT =
 const XML = /^(?:(?:text|application)\/xml|text\/xsl|.+\+xml)$/
 
 /**
- * Returns the type under which a file is sent from the origin of the application. Types that browsers execute become
- * `application/octet-stream`, so that an uploaded file can't be the source of a script, even where a policy permits scripts
+ * Returns the type under which a file is sent from the origin of the application. Types that browsers execute and style sheets
+ * become `application/octet-stream`, so that an uploaded file can't be the source of either, even where a policy permits those
  * of the same origin. SVG keeps its type, because images need it. The sandbox in its headers keeps it from running scripts.
  */
 export function servedType(contentType: string | null): string | null {
   if (contentType === null) return null
   const essence = SINGLE_TYPE.exec(contentType)?.[1]?.toLowerCase()
-  return essence === undefined || isExecutable(essence) ? UNKNOWN_TYPE : contentType
+  return essence === undefined || changesPages(essence) ? UNKNOWN_TYPE : contentType
 }
 
-function isExecutable(essence: string): boolean {
+function changesPages(essence: string): boolean {
   if (essence === 'image/svg+xml') return false
-  return essence === 'text/html' || JAVASCRIPT.test(essence) || XML.test(essence)
+  return essence === 'text/html' || essence === 'text/css' || JAVASCRIPT.test(essence) || XML.test(essence)
 }

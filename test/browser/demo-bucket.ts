@@ -47,7 +47,8 @@ export async function openBucket(serverUrl: string): Promise<DemoBucket> {
     },
     async sizes() {
       const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name }))
-      return Contents.map(({ Size = 0 }) => Size)
+      // Empty objects keep the upload URLs of deleted ones from writing again.
+      return Contents.map(({ Size = 0 }) => Size).filter((size) => size > 0)
     },
     async pendingParts() {
       const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: name }))

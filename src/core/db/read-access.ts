@@ -2,7 +2,7 @@ import { StorageError } from '../errors.js'
 import type { AuthorizeContext } from '../guards.js'
 import type { NamedObject } from '../http/fields.js'
 import type { ReadAccess, ReadCall, ReadOperation } from '../plugin.js'
-import type { StorageObject } from '../store/records.js'
+import { copyObject, type StorageObject } from '../store/records.js'
 import type { StorageObjectStore } from '../store/contract.js'
 
 /** The context of `mayRead`. `scope` is `null` if the caller is not signed in. */
@@ -45,14 +45,19 @@ async function lookUp(
 
 async function allows(
   mayRead: MayRead,
-  object: StorageObject,
+  row: StorageObject,
   { request, scope, operation }: ReadCall,
 ): Promise<boolean> {
+  const object = copyObject(row)
   const { bucket, key, route, size } = object
   try {
     return (await mayRead(object, { request, bucket, key, scope, object, route, size, operation })) === true
   } catch (cause) {
-    if (cause instanceof StorageError) throw cause
-    throw new StorageError('INTERNAL_ERROR', { message: 'mayRead threw an error.', cause })
+    if (!(cause instanceof StorageError)) {
+      throw new StorageError('INTERNAL_ERROR', { message: 'mayRead threw an error.', cause })
+    }
+    // Its code would show callers who aren't signed in that the object exists.
+    if (scope === null && cause.status < 500) return false
+    throw cause
   }
 }

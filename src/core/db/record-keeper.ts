@@ -1,6 +1,6 @@
 import { StorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment } from '../plugin.js'
-import type { Quota, StorageObject } from '../store/records.js'
+import { copyObject, type Quota, type StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope, resolveScopeOnce } from '../scope.js'
 import type { ConfirmInput, StorageObjectStore } from '../store/contract.js'
@@ -29,7 +29,7 @@ export function createRecordKeeper(
   ): Promise<void> {
     const hook = hooks[name] as ((event: unknown) => unknown) | undefined
     try {
-      await hook?.(event)
+      await hook?.({ ...event, object: copyObject(event.object) })
     } catch (error) {
       report(error, { ...(event.request && { request: event.request }), operation: name })
     }

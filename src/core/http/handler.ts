@@ -91,7 +91,8 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
       }
     }
 
-    const atPath = endpoints.filter((endpoint) => endpoint.path === path)
+    // Frameworks and proxies may add a slash to every path.
+    const atPath = endpoints.filter((endpoint) => endpoint.path === path || `${endpoint.path}/` === path)
     if (atPath.length === 0) return errorResponse(new StorageError('NOT_FOUND'))
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const endpoint = atPath.find((candidate) => candidate.method === method)

@@ -68,6 +68,11 @@ function formatId({ time, counter }: SequencePosition, random: Uint8Array): stri
   return `${timeHex.slice(0, 8)}-${timeHex.slice(8)}-${upperCounter}-${variantAndCounter}-${tail}`
 }
 
+/** Returns when an attempt began, in milliseconds since 1970. */
+export function timeOfAttempt(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
 /** Returns whether a value is a lower-case, hyphenated UUIDv7. */
 export function isAttemptId(value: unknown): value is string {
   return typeof value === 'string' && ATTEMPT_ID.test(value)

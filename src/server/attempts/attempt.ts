@@ -2,10 +2,10 @@ import { StorageError } from '../../core/errors.js'
 import type { StoredBytes } from '../../core/object-storage.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { ErrorContext } from '../../core/reporter.js'
-import { createAttemptId } from '../../core/store/attempt-id.js'
+import { createAttemptId, timeOfAttempt } from '../../core/store/attempt-id.js'
 import type { RemoveInput } from '../../core/store/contract.js'
 import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
-import type { RoutePolicy, UploadKeys } from '../routes.js'
+import { essenceOf, type RoutePolicy, type UploadKeys } from '../routes.js'
 import { bytesOf, type SignalSource } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 
@@ -141,9 +141,12 @@ export async function releaseOnFailure<T>(
   }
 }
 
+/** How long to wait before each further look for bytes that the bucket has taken, in milliseconds. */
+const LOOKS_AGAIN = [250, 500, 1000, 2000]
+
 /**
  * Confirms an attempt if the stored bytes match its upload request. Continues after the client disconnects, because the upload is
- * finished; only `stop` ends it.
+ * finished; only `stop` ends it. If the bucket has taken the bytes, waits for them, because some buckets show new ones late.
  *
  * @throws StorageError `UPLOAD_MISMATCH`. If nothing is stored yet, the reservation stays. If other bytes are stored, the
  * attempt is released and its bytes are removed.
@@ -152,15 +155,21 @@ export async function confirmUpload(
   dependencies: ServerDependencies,
   row: StorageObject,
   context: ErrorContext,
+  isTaken = false,
   stop?: SignalSource,
 ): Promise<StorageObject> {
   const { storage, records } = dependencies
-  const stored = await storage.head(bytesOf(row, stop))
+  const { bucket, key, id, scope } = row
+  let stored = await storage.head(bytesOf(row, stop))
+  for (const wait of isTaken ? LOOKS_AGAIN : []) {
+    if (stored !== null || !(await records.objects.findPending({ bucket, key, id, scope }))) break
+    await new Promise((resolve) => setTimeout(resolve, wait))
+    stored = await storage.head(bytesOf(row, stop))
+  }
   if (stored === null) throw mismatch('Nothing has been uploaded yet.')
   if (matchesRequest(row, stored)) return confirmMatching(records, row, stored, context.request)
 
   // The row goes first. Once the attempt has ended it can no longer be confirmed, so its bytes can't be in use.
-  const { bucket, key, id, scope } = row
   const ended = await records.objects.release({ bucket, key, id, scope })
   if (ended) await removeBytes(dependencies, ended, context)
   throw mismatch('The uploaded bytes do not match the upload request. Start a new upload.')
@@ -179,11 +188,16 @@ function confirmMatching(
   return records.confirm({ bucket, key, id, scope, size, eTag }, request)
 }
 
-/** Returns whether stored bytes were written by this attempt and have the size and type of its upload request. */
+/**
+ * Returns whether stored bytes were written by this attempt and have the size and type of its upload request. Services spell
+ * parameters of a type in their own way. An encoding would show readers other bytes.
+ */
 function matchesRequest(attempt: StorageObject, stored: StoredBytes): boolean {
   return (
     stored.size === attempt.declaredSize &&
-    (attempt.contentType === null || stored.contentType === attempt.contentType) &&
+    (attempt.contentType === null ||
+      essenceOf(stored.contentType ?? '') === essenceOf(attempt.contentType)) &&
+    !stored.contentEncoding &&
     stored.attemptId === attempt.id
   )
 }
@@ -248,6 +262,15 @@ export async function endAttempt(
   }
 }
 
+/** How long after its beginning an attempt may get its upload URL, in seconds. */
+const SIGNING_SECONDS = 60
+
+/** Returns when the upload URL of an attempt has expired. A clock that was set back can make an id newer than now. */
+export function uploadURLEnd({ attemptId }: StorageObject, urlSeconds: number, now: Date): Date {
+  const begun = new Date(Math.min(timeOfAttempt(attemptId), now.getTime()))
+  return secondsAfter(begun, urlSeconds + SIGNING_SECONDS)
+}
+
 /** Removes the object or pending upload at a key: first the row, then its bytes. Returns the removed row, or `null`. */
 export async function removeObject(
   dependencies: ServerDependencies,
@@ -264,13 +287,15 @@ export async function removeObject(
  * leftover, so a failure is reported and `cleanUp` retries. Continues after the client disconnects.
  */
 async function removeBytes(
-  { storage, report }: ServerDependencies,
+  { storage, report, uploadSeconds, now }: ServerDependencies,
   row: StorageObject,
   context: ErrorContext,
 ): Promise<void> {
   if (row.storageKey === null) return
+  // Only an object that was active can have a download URL.
+  const writableUntil = row.confirmedAt && uploadURLEnd(row, uploadSeconds, now())
   try {
-    await storage.remove(bytesOf(row))
+    await storage.remove({ ...bytesOf(row), writableUntil })
   } catch (error) {
     report(error, context)
   }

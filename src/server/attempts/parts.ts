@@ -26,7 +26,7 @@ export function partSizeOf(size: number): number {
   return Math.max(DEFAULT_PART_SIZE, Math.ceil(size / (MAX_PARTS * MIB)) * MIB)
 }
 
-/** Returns the number of parts. A file of 0 bytes has one empty part. */
+/** Returns the number of parts. A file of 0 bytes has one empty part, which the server writes. */
 export function partCountOf(size: number): number {
   return Math.max(1, Math.ceil(size / partSizeOf(size)))
 }
@@ -63,7 +63,7 @@ export function beginMultipart(
 }
 
 /**
- * Completes the upload in the bucket. Ignores whether this call did: an earlier or concurrent request may have, so the caller
+ * Completes the upload in the bucket. Returns whether this call did. An earlier or concurrent request may have, so the caller
  * checks the object.
  * @throws StorageError `UPLOAD_MISMATCH`, before completing anything, if the parts do not match the upload request.
  */
@@ -71,11 +71,17 @@ export async function completeInBucket(
   { multipart }: MultipartDependencies,
   row: StorageObject,
   at: MultipartReference,
-): Promise<void> {
-  const stored = await storedParts(multipart, at)
-  if (stored === null) return
+): Promise<boolean> {
+  let stored = await storedParts(multipart, at)
+  // No URL is signed for the only part of an empty upload, so the server writes it.
+  if (stored?.length === 0 && row.declaredSize === 0 && multipart.writePart) {
+    const writableUntil = row.expiresAt
+    await multipart.writePart({ ...at, partNumber: 1, body: new Uint8Array(), writableUntil })
+    stored = await storedParts(multipart, at)
+  }
+  if (stored === null) return false
   checkParts(row.declaredSize ?? 0, stored)
-  await multipart.complete({ ...at, parts: stored.map(({ partNumber, eTag }) => ({ partNumber, eTag })) })
+  return multipart.complete({ ...at, parts: stored.map(({ partNumber, eTag }) => ({ partNumber, eTag })) })
 }
 
 /** Checks that every part is there with its expected size, and no others. Their sizes then add up to the file's. */

@@ -122,7 +122,7 @@ function putAtOnce(
       await onSent(body.byteLength)
     }
     signal.throwIfAborted()
-    return confirmUpload(dependencies, row, CONTEXT, stop)
+    return confirmUpload(dependencies, row, CONTEXT, true, stop)
   })
 }
 
@@ -138,12 +138,10 @@ async function putInParts(
     await sendInParts(multipart, row, sending)
     signal.throwIfAborted()
     mayHaveArrived()
-    await completeInBucket(dependencies, row, {
-      ...bytesOf(row, sending.stop),
-      uploadId: row.uploadId,
-    })
+    const at = { ...bytesOf(row, sending.stop), uploadId: row.uploadId }
+    const isTaken = await completeInBucket(dependencies, row, at)
     signal.throwIfAborted()
-    return confirmUpload(dependencies, row, CONTEXT, sending.stop)
+    return confirmUpload(dependencies, row, CONTEXT, isTaken, sending.stop)
   })
 }
 

@@ -137,6 +137,13 @@ function signPartsEndpoint(dependencies: MultipartDependencies, policy: Operatio
     async act({ partNumbers: wanted, uploadId }, row, call) {
       const expiresAt = urlExpiry(row, policy.urlSeconds, now())
       const size = row.declaredSize ?? 0
+      // On some services, a URL for 0 bytes accepts a copy of any object.
+      if (size === 0 && multipart.writePart) {
+        throw invalid(
+          'partNumbers',
+          'must not be requested, because an empty upload is completed without parts.',
+        )
+      }
       checkPartsExist(partCountOf(size), wanted)
       const at = { ...bytesOf(row, call.request), uploadId }
       const signed = await Promise.all(
@@ -217,8 +224,8 @@ function completeEndpoint(dependencies: MultipartDependencies): Endpoint {
     async act({ uploadId }, row, { request }) {
       if (row.status === 'active') return { status: 200, body: { object: toClientObject(row) } }
       // Without the signal of the request, because all bytes have been sent: the rest continues after the client disconnects.
-      await completeInBucket(dependencies, row, { ...bytesOf(row), uploadId })
-      const object = await confirmUpload(dependencies, row, { request, operation })
+      const isTaken = await completeInBucket(dependencies, row, { ...bytesOf(row), uploadId })
+      const object = await confirmUpload(dependencies, row, { request, operation }, isTaken)
       return { status: 200, body: { object: toClientObject(object) } }
     },
   })

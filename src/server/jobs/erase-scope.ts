@@ -3,6 +3,8 @@ import type { Leftover, StorageObject } from '../../core/store/records.js'
 import { checkText, LATEST_DATE } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
+import { uploadURLEnd } from '../attempts/attempt.js'
+import { LONGEST_URL_SECONDS } from '../url-terms.js'
 import { ItemRun } from './item-run.js'
 import { unknownBucket, type JobContext, type JobFailure, type JobOptions, type WithFailures } from './job.js'
 import { lookForErasure, removeUnused, settleLeftover } from './leftover.js'
@@ -86,8 +88,9 @@ export async function runErasure(
     counts.objects++
     const { storageKey, attemptId, size } = removed
     if (storageKey === null) return
+    const writableUntil = uploadURLEnd(removed, LONGEST_URL_SECONDS, now())
     try {
-      const outcome = await removeUnused(context, { bucket, key, storageKey })
+      const outcome = await removeUnused(context, { bucket, key, storageKey, writableUntil })
       if (outcome === 'removed') counts.bytes += size ?? 0
     } catch {
       failedBytes.set(attemptId, size ?? 0)

@@ -187,14 +187,20 @@ async function settleBytes(
   return removeUnused(context, { ...leftover, storageKey })
 }
 
+interface UnusedBytes extends ObjectReference {
+  readonly storageKey: string
+  /** When the last upload URL of the attempt expires. */
+  readonly writableUntil: Date
+}
+
 /** Removes the bytes of an attempt that is no longer live, unless a live row at its key uses them. */
 export async function removeUnused(
   { storage, records }: JobContext,
-  { bucket, key, storageKey }: ObjectReference & { readonly storageKey: string },
+  { bucket, key, storageKey, writableUntil }: UnusedBytes,
 ): Promise<'removed' | 'kept'> {
   const live = await liveRows(records.objects, { bucket, key })
   if (live.some((row) => usesStorageKey(row, storageKey))) return 'kept'
-  await storage.remove({ bucket, key: storageKey })
+  await storage.remove({ bucket, key: storageKey, writableUntil })
   return 'removed'
 }
 

@@ -34,6 +34,9 @@ export function diskLayout(directory: string) {
       return join(objects, name.slice(0, 2), name)
     },
 
+    /** Returns the path of a file that tells until when an object can't be created. Later it is removed as an abandoned draft. */
+    closedPath: (bucket: string, key: string) => join(drafts, `${fileName(bucket, key)}.removed`),
+
     /** Yields the paths of all objects, of all buckets. */
     async *objectPaths(): AsyncGenerator<string> {
       for await (const folder of await opendir(objects)) {

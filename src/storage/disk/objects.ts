@@ -1,10 +1,13 @@
-import { access, open, unlink } from 'node:fs/promises'
+import { access, open, readFile, unlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { ByteStore } from '../local/contract.js'
 import { writeAtomically } from './atomic-file.js'
-import { ensureFolder, nullIfMissing, syncFolder } from './file-system.js'
+import { ensureFolder, nullIfMissing, OWNER_ONLY, syncFolder } from './file-system.js'
 import type { DiskLayout } from './layout.js'
 import { describeFile, openBytes, writeObject } from './object-file.js'
+
+/** 7 days, the longest that an upload URL works. */
+const LONGEST_URL_MS = 7 * 24 * 60 * 60 * 1000
 
 /** Stores each object in its own file. A file gets its path once it is complete, and never changes afterwards. */
 export function createDiskByteStore(layout: DiskLayout): ByteStore {
@@ -49,6 +52,18 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
         await syncFolder(dirname(path))
         return true
       })
+    },
+
+    async close(bucket, key, until) {
+      await layout.prepare()
+      const path = layout.closedPath(bucket, key)
+      await writeFile(path, String(until), { mode: OWNER_ONLY })
+      const abandoned = new Date(Date.now() + LONGEST_URL_MS)
+      await utimes(path, abandoned, abandoned)
+    },
+
+    async closedUntil(bucket, key) {
+      return Number(await nullIfMissing(readFile(layout.closedPath(bucket, key), 'utf8')))
     },
 
     async *objects(bucket) {

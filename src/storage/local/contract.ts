@@ -61,6 +61,10 @@ export interface ByteStore {
   create(bucket: string, key: string, content: NewBytes): Promise<string | null>
   /** Removes an object. Resolves also if there is none. */
   remove(bucket: string, key: string): Promise<void>
+  /** Remembers that a removed object can't be created again until a time, in milliseconds since 1970. */
+  close(bucket: string, key: string, until: number): Promise<void>
+  /** Returns until when an object can't be created, in milliseconds since 1970. 0: it can. */
+  closedUntil(bucket: string, key: string): Promise<number>
   /** Yields all objects of a bucket, in any order. May leave out objects that are created or removed meanwhile. */
   objects(bucket: string): AsyncIterable<ListedBytes>
 }

@@ -47,6 +47,7 @@ export function createLocalStorage(
     const { bucket, key, contentType, attemptId } = terms
     // Refuses early what can't succeed. The check in create() is the authoritative one.
     if ((await objects.describe(bucket, key)) !== null) return null
+    if ((await objects.closedUntil(bucket, key)) > now().getTime()) return null
     return write(JSON.stringify([bucket, key]), terms, body, (bytes) =>
       objects.create(bucket, key, { ...bytes, contentType, attemptId }),
     )
@@ -78,8 +79,9 @@ export function createLocalStorage(
       return objects.describe(bucket, key)
     },
 
-    async remove({ bucket, key, signal }) {
+    async remove({ bucket, key, writableUntil, signal }) {
       signal?.throwIfAborted()
+      if (writableUntil) await objects.close(bucket, key, writableUntil.getTime())
       return objects.remove(bucket, key)
     },
 

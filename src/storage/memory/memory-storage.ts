@@ -63,9 +63,17 @@ async function receive(content: NewBytes): Promise<StoredInMemory> {
 /** Stores objects in a map, by {@link keyId}. */
 function createByteStore(now: () => Date): ByteStore {
   const objects = new Map<string, StoredInMemory & { readonly writtenAt: number }>()
+  const closed = new Map<string, number>()
 
   return {
     describe: async (bucket, key) => objects.get(keyId({ bucket, key }))?.description ?? null,
+
+    async close(bucket, key, until) {
+      for (const [id, end] of closed) if (end <= now().getTime()) closed.delete(id)
+      closed.set(keyId({ bucket, key }), until)
+    },
+
+    closedUntil: async (bucket, key) => closed.get(keyId({ bucket, key })) ?? 0,
 
     async open(bucket, key, range) {
       const stored = objects.get(keyId({ bucket, key }))

@@ -34,14 +34,20 @@ import {
 export function s3Objects(
   client: S3Client,
   run: RunBucketCall,
-  timeoutSeconds: number,
+  { timeoutSeconds, now }: { readonly timeoutSeconds: number; readonly now: () => Date },
 ): Required<Pick<ObjectStorage, 'head' | 'remove' | 'write' | 'read' | 'list'>> {
   return {
     head: (input) => run('head', input, (options) => headObject(client, input, options)),
 
     async remove(input) {
-      const command = new DeleteObjectCommand({ Bucket: input.bucket, Key: input.key })
-      await run('remove', input, (options) => client.send(command, options))
+      const at = { Bucket: input.bucket, Key: input.key }
+      const { writableUntil } = input
+      // In one call: between a removal and another call, an upload URL could write.
+      const send = (options: SendOptions) =>
+        writableUntil && writableUntil > now()
+          ? client.send(emptyObject(at), options)
+          : client.send(new DeleteObjectCommand(at), options)
+      await run('remove', input, send)
     },
 
     write(input) {
@@ -79,6 +85,12 @@ export function s3Objects(
   }
 }
 
+function emptyObject(at: { readonly Bucket: string; readonly Key: string }): PutObjectCommand {
+  const command = new PutObjectCommand({ ...at, Body: new Uint8Array(), ContentLength: 0 })
+  removeChecksums(command)
+  return command
+}
+
 /** Returns the parameters of every command that creates an object. */
 export function newObject({ bucket, key, contentType, attemptId }: CreateMultipartInput) {
   return { Bucket: bucket, Key: key, ContentType: contentType, Metadata: { [ATTEMPT_METADATA]: attemptId } }
@@ -92,10 +104,13 @@ async function headObject(
 ): Promise<StoredBytes | null> {
   try {
     const found = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), options)
-    if (found.ContentLength === undefined) throw new Error('the response has no Content-Length')
+    // Proxies that compress responses remove the length.
+    const size = found.ContentLength ?? (await listedSize(client, { bucket, key }, options))
+    if (size === undefined) throw new Error('the response has no Content-Length')
     return {
-      size: found.ContentLength,
+      size,
       contentType: found.ContentType ?? null,
+      contentEncoding: encodingOf(found.ContentEncoding),
       eTag: found.ETag || null,
       attemptId: found.Metadata?.[ATTEMPT_METADATA] ?? null,
     }
@@ -111,6 +126,21 @@ async function headObject(
   // Checked every time, because a missing bucket is an error and buckets can be deleted.
   await client.send(new HeadBucketCommand({ Bucket: bucket }), options)
   return null
+}
+
+/** Returns an encoding that readers have to undo. `aws-chunked` is part of an upload, and some services store it. */
+function encodingOf(encoding = ''): string | undefined {
+  return /^(?:[\s,]|identity|aws-chunked)*$/i.test(encoding) ? undefined : encoding
+}
+
+/** Returns the size of an object from a listing, where the key itself sorts before all longer ones. */
+async function listedSize(
+  client: S3Client,
+  { bucket, key }: BytesReference,
+  options: SendOptions,
+): Promise<number | undefined> {
+  const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: 'url' })
+  return (await client.send(command, options)).Contents?.[0]?.Size
 }
 
 /**
@@ -131,10 +161,8 @@ async function customerEncrypted(
     const isEncrypted = responseOf(error).status === 400 && /encrypt|SSE/i.test((error as Error).message)
     if (!isEncrypted) return undefined
   }
-  // The key itself sorts before all longer keys with this prefix.
-  const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: 'url' })
-  const { Contents: [found] = [] } = await client.send(command, options)
-  return found ? { size: found.Size ?? 0, contentType: null, eTag: null, attemptId: null } : null
+  const size = await listedSize(client, { bucket, key }, options)
+  return size === undefined ? null : { size, contentType: null, eTag: null, attemptId: null }
 }
 
 /**

@@ -72,7 +72,7 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       return { url }
     },
 
-    ...s3Objects(client, run, timeoutSeconds),
+    ...s3Objects(client, run, { timeoutSeconds, now }),
 
     multipart: s3Multipart(client, run, signUrl, checked),
   }

@@ -86,7 +86,9 @@ const unknownPaths = [
   '?key=x',
   '/db',
   '/db/',
-  '/db/objects/',
+  '/db/objects//',
+  '//db/objects/',
+  '//',
   '/db/objects/1',
   '/DB/objects',
   '/db//objects',
@@ -205,6 +207,15 @@ export function describeDbEndpoints(serve: Serve): void {
           expect(headers.get('allow')).toBe('GET, HEAD')
         }
       }
+    })
+
+    it('ignores one slash at the end of a path', async () => {
+      expect((await get('/db/objects/?route=photos')).json).toEqual({ objects: [photo] })
+      const json = { filename: 'a.png', contentType: 'image/png', size: 3 }
+      const begun = await exchange(baseURL, { request: 'POST /upload/', json })
+      expect(begun).toMatchObject({ status: 201, json: { object: { status: 'pending' } } })
+      const refused = await exchange(baseURL, { request: 'POST /db/object/', as: null })
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
     })
 
     it('returns NOT_FOUND for any other path', async () => {

@@ -45,7 +45,16 @@ export function describeMultipartLife(serve: Serve, bucket: BucketBehavior = SER
     const put = (url: string, body: Uint8Array<ArrayBuffer>) =>
       fetch(url, { method: 'PUT', body: new Blob([body]) })
 
-    it.each([0, 3, PART + 3])('with %d bytes', async (size) => {
+    it('with 0 bytes, which has no part to send', async () => {
+      const begun = await begin(0)
+      const refused = await send('POST /multipart/parts', { ...referenceOf(begun), partNumbers: [1] })
+      expect([refused.status, refused.json]).toEqual([400, errorOf('VALIDATION_ERROR', 'partNumbers')])
+      const completed = await send('POST /multipart/complete', referenceOf(begun))
+      expect(completed).toMatchObject({ status: 200, json: { object: { status: 'active', size: 0 } } })
+      expect((await send('POST /multipart/complete', referenceOf(begun))).json).toEqual(completed.json)
+    })
+
+    it.each([3, PART + 3])('with %d bytes', async (size) => {
       const begun = await begin(size)
       expect(begun).toMatchObject({ object: { status: 'pending', declaredSize: size }, partSize: PART })
       const bytes = new Uint8Array(size).map((_, i) => i >> 8)

@@ -53,7 +53,7 @@ export function documentValidator(document: OpenApiDocument): DocumentValidator 
 
   return {
     violationOf({ method, path, status, json }) {
-      const [pathname = ''] = path.split('?')
+      const [pathname = ''] = path.replace(/\/(?=\?|$)/, '').split('?')
       const operations = document.paths[pathname]
       if (!operations) return status === 404 ? null : 'the path is unknown, so the status must be 404'
       const operation = operations[(method === 'HEAD' ? 'GET' : method).toLowerCase()]

@@ -159,6 +159,8 @@ async function everything(
   await storage.remove(upload)
 }
 
+const EVERYONE = 'uri="http://acs.amazonaws.com/groups/global/AllUsers"'
+
 /** Ceph accepts unsigned headers; Amazon S3 refuses them. */
 function describeUnsignedHeaders(server: S3Server): void {
   const owner = clientOf(server)
@@ -173,21 +175,34 @@ function describeUnsignedHeaders(server: S3Server): void {
     await owner.send(new DeleteBucketPolicyCommand({ Bucket: bucket }))
   })
 
-  it.each([
+  const others: readonly (readonly [what: string, headers: Readonly<Record<string, string>>])[] = [
     ['a copy of another object', { 'x-amz-copy-source': 'another%20object' }],
     ['a copy with new metadata', { 'x-amz-metadata-directive': 'REPLACE' }],
     ['a publicly readable file', { 'x-amz-acl': 'public-read' }],
     ['a publicly writable file', { 'x-amz-acl': 'public-read-write' }],
     ['a file that all accounts can read', { 'x-amz-acl': 'authenticated-read' }],
-  ])('prevent %s', async (_, unsigned) => {
+    ...['read', 'write', 'read-acp', 'write-acp', 'full-control'].map(
+      (right) => [`a grant of ${right} to everyone`, { [`x-amz-grant-${right}`]: EVERYONE }] as const,
+    ),
+  ]
+  it.each(others)('prevent %s', async (_, unsigned) => {
     const upload = uploadTo(bucket)
     const { url, headers } = await storage.signUpload(upload)
-    const isCopy = !('x-amz-acl' in unsigned)
+    const isCopy = Object.keys(unsigned).every((name) => !/acl|grant/.test(name))
     const source = { 'x-amz-copy-source': `/${bucket}/another%20object` }
     const response = await put({ url, headers: { ...headers, ...unsigned, ...(isCopy && source) } })
     expect(response.status).toBe(403)
     expect(await storage.head(upload)).toBeNull()
   })
+
+  it.each(['x-amz-tagging', 'x-amz-website-redirect-location', 'x-amz-storage-class', 'x-amz-meta-other'])(
+    'do not prevent %s',
+    async (name) => {
+      const { url, headers } = await storage.signUpload(uploadTo(bucket))
+      const value = name === 'x-amz-storage-class' ? 'STANDARD' : 'https://other.example'
+      expect((await put({ url, headers: { ...headers, [name]: value } })).status).toBe(200)
+    },
+  )
 
   it('allow everything else', async () => {
     await everything(storage, bucket, { owner })

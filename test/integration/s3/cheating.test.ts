@@ -1,7 +1,7 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3'
-import { cleanUp } from '@svc/db'
+import { cleanUp, eraseScope } from '@svc/db'
 import { describe, expect, it } from 'vitest'
-import { bytesOfSize, errorOf, type Service } from '../../unit/server/service.js'
+import { bytesOfSize, errorOf, expectStatus, type Service } from '../../unit/server/service.js'
 import { customerEncryption } from './browser-requests.js'
 import { bucketOfTest, clientOf, describeS3, keysIn } from './s3-server.js'
 import { expectAccounted, FILE, LATER, serviceOn } from './service-on-s3.js'
@@ -52,6 +52,44 @@ describeS3('an attack on a server with s3Storage', (server) => {
       expect((await ann.confirm(object)).status).toBe(404)
       await expectNothingGained(service, bucket)
     })
+  })
+
+  it.each(['DELETE /object', 'files.delete', 'eraseScope'])(
+    'with the upload URL of an object that %s removed shows nothing to holders of its download URL',
+    async (how) => {
+      const { service, ann, bucket } = await started()
+      const { object, upload } = await ann.begun(FILE)
+      await expectStatus(await ann.put(upload, bytesOfSize(3, 1)), 200)
+      await expectStatus(await ann.confirm(object), 200)
+      const { url } = (await expectStatus(await ann.download(object.key), 200)) as { url: string }
+      if (how === 'DELETE /object') await expectStatus(await ann.delete(object.key), 204)
+      else if (how === 'files.delete') await service.s3.files.delete({ key: object.key })
+      else await eraseScope(service.s3, { scope: ANN })
+
+      expect((await ann.put(upload, bytesOfSize(3, 2))).status).toBe(412)
+      expect(await (await fetch(url)).text()).toBe('')
+      await expectNothingGained(service, bucket)
+    },
+  )
+
+  // A URL can't be signed for the absence of a header.
+  it.each(['gzip', 'br', 'GZIP, identity'])(
+    'with the unsigned header Content-Encoding: %s creates no object',
+    async (encoding) => {
+      const { service, ann, bucket } = await started()
+      const { object, upload } = await ann.begun(FILE)
+      expect((await ann.put(upload, bytesOfSize(3), { 'content-encoding': encoding })).status).toBe(200)
+      expect(await errorOf(await ann.confirm(object))).toMatchObject({ code: 'UPLOAD_MISMATCH' })
+      expect(await keysIn(client, bucket)).toEqual([])
+      await expectNothingGained(service, bucket)
+    },
+  )
+
+  it('with the unsigned header Content-Encoding: identity changes nothing', async () => {
+    const { ann } = await started()
+    const { object, upload } = await ann.begun(FILE)
+    expect((await ann.put(upload, bytesOfSize(3), { 'content-encoding': 'identity' })).status).toBe(200)
+    expect((await ann.confirm(object)).status).toBe(200)
   })
 
   // Amazon S3 refuses unsigned headers. Other services accept them, and the server can no longer read the file.

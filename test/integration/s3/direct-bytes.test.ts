@@ -1,3 +1,5 @@
+import { gzipSync } from 'node:zlib'
+import { PutObjectCommand } from '@aws-sdk/client-s3'
 import { createAttemptId } from '@svc/db'
 import { s3Storage } from '@svc/db/s3'
 import { describe, expect, it } from 'vitest'
@@ -41,6 +43,16 @@ describeS3('bytes that the server moves with s3Storage', (server) => {
       expect((await readAll(await storage.read!(file))).toString()).toBe('hello')
       expect(await storage.write!({ ...file, body: new Uint8Array(1) })).toBe(false)
       expect((await readAll(await storage.read!(file))).toString()).toBe('hello')
+    })
+
+    it('reads the stored bytes of an object with a Content-Encoding', async () => {
+      const at = { bucket, key: createAttemptId() }
+      const body = gzipSync('hello')
+      await client.send(
+        new PutObjectCommand({ Bucket: bucket, Key: at.key, Body: body, ContentEncoding: 'gzip' }),
+      )
+      expect(await storage.head(at)).toMatchObject({ size: body.byteLength, contentEncoding: 'gzip' })
+      expect(await readAll(await storage.read!(at))).toEqual(body)
     })
 
     it('stores keys with any characters, even those that browsers change in a URL', async () => {

@@ -12,6 +12,7 @@ describeS3('a server with s3Storage', (server) => {
     target: { storage: s3Storage({ client }), bucket },
     urlStart: `${server.endpoint}/${bucket}/`,
     servesHead: false,
+    deletedObject: 200,
     wrongSize: { status: 403, body: expect.stringContaining('<Code>SignatureDoesNotMatch</Code>') },
     secondUpload: 412,
   }

@@ -21,9 +21,24 @@ describeS3('s3Storage with unusual responses', (server) => {
     return () => client.destroy()
   })
 
-  it('rejects a response without Content-Length', async () => {
-    proxy.faults(ok('', { 'transfer-encoding': 'chunked' }))
+  it('takes the size from a listing if a response has no Content-Length', async () => {
+    const described = ok('', { 'transfer-encoding': 'chunked', 'content-type': 'a/b', etag: '"e"' })
+    proxy.faults(described, listing(contents('a+b', '<Size>7</Size>')))
+    const stored = { size: 7, contentType: 'a/b', eTag: '"e"', attemptId: null }
+    expect(await storage.head(at)).toEqual(stored)
+    proxy.faults(described, listing())
     await expect(storage.head(at)).rejects.toThrow('the response has no Content-Length')
+  })
+
+  it('describes a Content-Encoding that readers have to undo', async () => {
+    for (const encoding of ['gzip', 'aws-chunked,br', 'x']) {
+      proxy.faults(ok('', { 'content-length': '7', 'content-encoding': encoding }))
+      expect(await storage.head(at)).toMatchObject({ contentEncoding: encoding })
+    }
+    for (const encoding of ['', 'identity', 'AWS-chunked', 'aws-chunked, identity']) {
+      proxy.faults(ok('', { 'content-length': '7', 'content-encoding': encoding }))
+      expect((await storage.head(at))!.contentEncoding).toBeUndefined()
+    }
   })
 
   it('describes an object without type, ETag, and metadata', async () => {

@@ -58,6 +58,24 @@ describe('cleanUp of leftovers', () => {
     return leftover!
   }
 
+  it('comes to the leftovers of every scope before it settles more than 100 of one', async () => {
+    const service = startService()
+    const abort = async (scope: string) => {
+      const { object } = await service.as(scope).begun()
+      await expectStatus(await service.as(scope).abort(object), 204)
+      service.clock.advance(1)
+      return object.id
+    }
+    const busy = []
+    while (busy.length < 250) busy.push(await abort('user:busy'))
+    const [first, second] = [await abort('user:1'), await abort('user:2')]
+    service.clock.advance(DAY)
+    const { leftovers } = await cleanUpItems(service.s3, { limit: 60 })
+    const order = [...busy.slice(0, 100), first, second, ...busy.slice(100)]
+    expect(leftovers.map(({ attemptId }) => attemptId)).toEqual(order)
+    expect(new Set(outcomesOf(leftovers))).toEqual(new Set(['forgotten']))
+  })
+
   it('keeps replaced bytes for the lifetime of a download URL', async () => {
     const service = startService({ routes: overwriting, download: { expiresIn: 2 * 3600 } })
     const caller = service.as('user:1')

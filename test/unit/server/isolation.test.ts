@@ -1,4 +1,4 @@
-import { createAttemptId } from '@svc/db'
+import { createAttemptId, StorageError } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import * as inParts from './multipart/in-parts.js'
 import {
@@ -110,6 +110,12 @@ const rules: Record<string, { readonly mayRead: ServiceOptions['mayRead']; reado
   'no mayRead': { mayRead: null },
   'mayRead that resolves to false': { mayRead: async () => Promise.resolve(false) },
   'mayRead that returns a truthy value': { mayRead: (() => 'yes') as never },
+  'mayRead that throws': {
+    mayRead(_, { scope }) {
+      if (scope !== null) throw new StorageError('OBJECT_NOT_FOUND')
+      throw new StorageError('FORBIDDEN', { message: 'Sign in to see it.' })
+    },
+  },
   'mayRead that shows everything': { mayRead: () => true, shows: true },
 }
 

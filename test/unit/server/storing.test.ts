@@ -220,8 +220,9 @@ describe.each(doors)('storing a file by $name', ({ name, store }) => {
   it.each<Partial<StoredBytes>>([
     { size: 4 },
     { contentType: 'text/html' },
-    { contentType: 'Text/plain' },
+    { contentType: 'text/html; text/plain' },
     { contentType: null },
+    { contentEncoding: 'gzip' },
     { attemptId: '019b7d00-0000-7000-8000-000000000000' },
     { attemptId: null },
   ])('releases and removes bytes with %j, and keeps the object that they were to replace', async (terms) => {
@@ -237,6 +238,16 @@ describe.each(doors)('storing a file by $name', ({ name, store }) => {
     expect(await readBytes(service, 'report')).toEqual(bytesOfSize(3, 1))
     expect(service.reported).toEqual([])
   })
+
+  it.each(['text/plain;charset=utf-8', 'text/plain; charset="UTF-8"', 'text/plain', 'TEXT/Plain ; a=b'])(
+    'accepts the spelling of the media type in the bucket: %s',
+    async (contentType) => {
+      const service = tamperedService()
+      service.tampering.terms = { contentType }
+      const asked = 'text/plain; charset=utf-8'
+      expect(await store(service, { contentType: asked })).toMatchObject({ contentType: asked })
+    },
+  )
 
   it('leaves bytes with other terms to cleanUp if they cannot be removed, and reports that', async () => {
     const service = startService({

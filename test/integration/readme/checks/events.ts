@@ -14,7 +14,7 @@ import { expect, vi } from 'vitest'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 import { uploadTo } from '../store-programs.js'
-import { clientOf, type HandlerProgram } from './app-client.js'
+import { ask, clientOf, type HandlerProgram } from './app-client.js'
 import { withBucket } from './bucket-of-tests.js'
 
 interface ServerProgram extends HandlerProgram {
@@ -64,14 +64,31 @@ const marksScannedFiles: SnippetCheck = async (program) => {
   await expect(api.upload(textFile('hello'), { metadata: { scan: 'clean' } })).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',
   })
-  const update = vi.spyOn(server.client, 'update')
+  const readsOf = async (key: string) => {
+    const reads = ['ann', 'bob'].flatMap((scope) =>
+      ['/download', '/file'].map((path) =>
+        ask(server, scope, 'GET', `${path}?key=${encodeURIComponent(key)}`),
+      ),
+    )
+    return (await Promise.all(reads)).map(({ status }) => status)
+  }
+  const hidden = [403, 403, 404, 404]
+  const mark = server.client.update.bind(server.client)
+  const unscanned: unknown[] = []
+  const update = vi.spyOn(server.client, 'update').mockImplementation(async (input) => {
+    unscanned.push(await readsOf(input.key))
+    return mark(input)
+  })
   const verdictOf = async (text: string) => {
     const { key } = await api.upload(textFile(text))
     await untilDelivered(server.client)
-    return (await server.client.findActive({ bucket: 'uploads', key }))?.metadata
+    const object = await server.client.findActive({ bucket: 'uploads', key })
+    return { metadata: object?.metadata, reads: await readsOf(key) }
   }
-  expect(await verdictOf('hello')).toEqual({ scan: 'clean' })
-  expect(await verdictOf('EICAR-STANDARD-ANTIVIRUS-TEST-FILE')).toEqual({ scan: 'infected' })
+  expect(await verdictOf('hello')).toEqual({ metadata: { scan: 'clean' }, reads: [200, 302, 200, 302] })
+  const infected = await verdictOf('EICAR-STANDARD-ANTIVIRUS-TEST-FILE')
+  expect(infected).toEqual({ metadata: { scan: 'infected' }, reads: hidden })
+  expect(unscanned).toEqual([hidden, hidden])
   // The events of these updates change nothing.
   expect(update).toHaveBeenCalledTimes(2)
 }

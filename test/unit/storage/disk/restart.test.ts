@@ -31,6 +31,10 @@ describe('after a restart, diskStorage', () => {
       startService({ clock, objects, storage: () => diskStorage({ directory, now: clock.now }) })
 
     const user = start().as('user:1')
+    const deleted = await user.begun()
+    await expectStatus(await user.put(deleted.upload, bytesOfSize(3)), 200)
+    await expectStatus(await user.confirm(deleted.object), 200)
+    await expectStatus(await user.delete(deleted.object.key), 204)
     const [begun, sent, done] = [await user.begun(), await user.begun(), await user.upload({ size: 3 }, 1)]
     await expectStatus(await user.put(sent.upload, bytesOfSize(3, 2)), 200)
     const { url } = (await expectStatus(await user.download(done.key), 200)) as { url: string }
@@ -43,6 +47,7 @@ describe('after a restart, diskStorage', () => {
     await expectStatus(await again.put(begun.upload, bytesOfSize(3, 3)), 200)
     await expectStatus(await again.confirm(begun.object), 200)
     expect(await again.bytes(begun.object.key)).toEqual(bytesOfSize(3, 3))
+    expect((await again.put(deleted.upload, bytesOfSize(3))).status).toBe(409)
     expect(service.reported).toEqual([])
   })
 })

@@ -54,6 +54,21 @@ describe.each(storages)('a server with $name', (kind) => {
     expect(service.reported).toEqual([])
   })
 
+  it('lets no upload URL write again after its object was deleted', async () => {
+    const { service, clock, ann } = started()
+    const { object, upload } = await ann.begun({ size: 3 })
+    await expectStatus(await ann.put(upload, bytesOfSize(3, 1)), 200)
+    await expectStatus(await ann.confirm(object), 200)
+    const { url } = (await expectStatus(await ann.download(object.key), 200)) as { url: string }
+    await expectStatus(await ann.delete(object.key), 204)
+
+    clock.moveTo(new Date(Date.parse(upload.expiresAt) - 1))
+    expect(await codeOf(await ann.put(upload, bytesOfSize(3, 2)))).toEqual([409, 'KEY_CONFLICT', undefined])
+    expect((await ann.handler(new Request(url))).status).toBe(404)
+    expect((await ann.upload({ size: 3 }, 2)).key).toBe(object.key)
+    expect(service.reported).toEqual([])
+  })
+
   it('refuses an upload that ends after its leftover was forgotten', async () => {
     const { service, clock, ann } = started()
     const { object, upload } = await ann.begun({ size: 4 })
