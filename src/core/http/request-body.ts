@@ -17,6 +17,33 @@ export interface UnreadBody {
    * the body ends before it is complete.
    */
   readonly read?: (maxBytes: number) => Promise<Uint8Array | null>
+  /** Whether the binding discards what is left unread. By default, the handler calls {@link discard}. */
+  readonly isDiscarded?: boolean
+}
+
+/** How much of a refused body is read. Clients may send all of it before they read the response. */
+const MAX_DISCARDED = { bytes: 1024 ** 2, milliseconds: 500 }
+
+/**
+ * Reads the rest of a body up to a limit, and cancels it then. Never rejects.
+ *
+ * A stream of `Readable.toWeb` throws an uncaught error if it is cancelled while Node.js has chunks for it. So it is cancelled in
+ * a turn of its own, in which the stream either waits for the network or has stopped reading.
+ */
+export async function discard(stream: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const cancel = () => void stream.cancel().catch(() => undefined)
+  const timer = setTimeout(cancel, MAX_DISCARDED.milliseconds)
+  let left = MAX_DISCARDED.bytes
+  try {
+    for (let next = await stream.read(); !next.done; next = await stream.read()) {
+      left -= next.value.byteLength
+      if (left < 0) return void setTimeout(cancel)
+    }
+  } catch {
+    // The client has disconnected.
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Returns the body of a `Request`. Its stream is opened only when the body is read. */
@@ -51,11 +78,10 @@ export async function readBytes(
   const reader = stream?.getReader()
   for (;;) {
     const next = await reader?.read().catch(incompleteBody)
-    if (!next || next.done) break
+    if (!reader || !next || next.done) break
     length += next.value.byteLength
     if (length > maxBytes) {
-      // The response doesn't depend on the rest of the body, so a failing cancel can be ignored.
-      void reader?.cancel().catch(() => undefined)
+      void discard(reader)
       throw bodyTooLong(maxBytes)
     }
     chunks.push(next.value)

@@ -1,5 +1,5 @@
 import { StorageError } from '../../core/errors.js'
-import { invalidBody, type RequestBody } from '../../core/http/request-body.js'
+import { discard, invalidBody, type RequestBody } from '../../core/http/request-body.js'
 import { STALLED_AFTER_MS, type ClaimWrite, type IncomingBytes, type WriteClaim } from './contract.js'
 
 /** How long bytes may arrive after `writableUntil`, in milliseconds. Then `cleanUp` stops looking for them. */
@@ -127,7 +127,6 @@ async function* chunksOfStream(
 ): AsyncGenerator<Uint8Array, void> {
   if (!stream) return
   const reader = stream.getReader()
-  // Not awaited, to respond before the rest of the body is discarded. After the end of the stream, this does nothing.
   const cancel = () => void reader.cancel().catch(() => undefined)
   signal.addEventListener('abort', cancel)
   try {
@@ -142,7 +141,8 @@ async function* chunksOfStream(
     }
   } finally {
     signal.removeEventListener('abort', cancel)
-    cancel()
+    // Not awaited, to respond before the rest of the body is discarded.
+    void discard(reader)
   }
 }
 
