@@ -34,10 +34,13 @@ export function bucketCalls(timeoutSeconds: number): RunBucketCall {
       )
     } catch (error) {
       if (signal?.aborted) throw error
-      const message = `s3Storage: ${operation} failed in bucket ${JSON.stringify(bucket)}: ${reasonOf(error)}`
-      throw new Error(message, { cause: error })
+      throw callError(operation, bucket, reasonOf(error), error)
     }
   }
+}
+
+export function callError(operation: string, bucket: string, reason: string, cause?: unknown): Error {
+  return new Error(`s3Storage: ${operation} failed in bucket ${JSON.stringify(bucket)}: ${reason}`, { cause })
 }
 
 /** Adds to a timeout the time that a slow connection needs to send these bytes. */
