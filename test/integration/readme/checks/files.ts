@@ -79,7 +79,7 @@ const storesReports: SnippetCheck = async (program) => {
 }
 
 const sendsDownloads: SnippetCheck = async (program) => {
-  const { s3 } = await runSibling<ImportProgram>(program, 'import-job.js')
+  const { s3 } = await runSibling<ImportProgram>(program, 'import-job.mjs')
   const { server } = await run<{ server: Server }>(program)
   const origin = await originOf(server.listen(0))
   await s3.files.put({ scope: 'user:ann', body: 'hello', key: 'sent' })
