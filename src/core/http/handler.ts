@@ -3,7 +3,7 @@ import { createObserve, type ObservedResponse, type OperationObserver } from '..
 import type { Report } from '../reporter.js'
 import type { Endpoint, Exchange, OperationSubject } from './endpoint.js'
 import { parseQuery } from './query.js'
-import { bodyOf, discard, readJsonObject, type RequestBody } from './request-body.js'
+import { bodyOf, readJsonObject, type RequestBody } from './request-body.js'
 import {
   errorResponse,
   fromResponse,
@@ -85,8 +85,9 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
       const rest = path === null ? null : pathBelow(subtree.prefix, path)
       if (rest) {
         const exchange = { request, body, baseURL: baseURL + subtree.prefix, path: rest.slice(1) }
-        const serve = async () => fromResponse(await subtree.serve(exchange))
-        return runOperation(request, subtree.operation, serve).finally(() => discardUnread(body))
+        return runOperation(request, subtree.operation, async () =>
+          fromResponse(await subtree.serve(exchange)),
+        )
       }
     }
 
@@ -113,7 +114,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
       },
     }
     const work = async () => replyResponse(await endpoint.run(exchange))
-    return runOperation(request, endpoint.operation, work, known).finally(() => discardUnread(body))
+    return runOperation(request, endpoint.operation, work, known)
   }
 
   function runOperation(
@@ -144,12 +145,6 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     [TABLE]: { value: table },
     [PLAIN_HANDLER]: { value: plainHandler },
   })
-}
-
-/** Discards a body that was refused before anything was read. The handler leaves bodies at unknown paths alone. */
-function discardUnread(body: RequestBody): void {
-  const stream = body.kind === 'parsed' || body.isDiscarded ? null : body.open()
-  if (stream && !stream.locked) void discard(stream.getReader())
 }
 
 /** The parts of an absolute URL that the router needs. `search` has its `?`, or is empty. */

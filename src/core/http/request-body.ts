@@ -17,7 +17,7 @@ export interface UnreadBody {
    * the body ends before it is complete.
    */
   readonly read?: (maxBytes: number) => Promise<Uint8Array | null>
-  /** Whether the binding discards what is left unread. By default, the handler calls {@link discard}. */
+  /** Whether the binding discards what is left of a body that was too long. Otherwise {@link discard} does. */
   readonly isDiscarded?: boolean
 }
 
@@ -132,6 +132,8 @@ async function readStream(body: UnreadBody): Promise<unknown> {
   const bytes = body.read
     ? await body.read(MAX_JSON_BYTES).catch(incompleteBody)
     : await readBytes(body.open(), MAX_JSON_BYTES)
+  const rest = bytes === null && !body.isDiscarded ? body.open() : null
+  if (rest && !rest.locked) void discard(rest.getReader())
   return parseBytes(bytes)
 }
 
