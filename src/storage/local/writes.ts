@@ -128,6 +128,7 @@ async function* chunksOfStream(
   if (!stream) return
   const reader = stream.getReader()
   const cancel = () => void reader.cancel().catch(() => undefined)
+  let isComplete = false
   signal.addEventListener('abort', cancel)
   try {
     for (;;) {
@@ -135,6 +136,7 @@ async function* chunksOfStream(
         throw invalidBody('The body could not be read completely.', cause)
       })
       signal.throwIfAborted()
+      isComplete = next.done
       if (next.done) return
       if (!(await claim.keep())) throw takenOver()
       yield next.value
@@ -142,7 +144,7 @@ async function* chunksOfStream(
   } finally {
     signal.removeEventListener('abort', cancel)
     // Not awaited, to respond before the rest of the body is discarded.
-    void discard(reader)
+    if (!isComplete) void discard(reader)
   }
 }
 
