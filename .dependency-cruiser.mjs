@@ -24,6 +24,7 @@ const layers = [
     values: [
       'src/core/bytes.ts',
       'src/core/errors.ts',
+      'src/core/http/request-body.ts',
       'src/core/http/response.ts',
       'src/core/names.ts',
       'src/storage/headers.ts',

@@ -246,6 +246,8 @@ export interface ObjectStorage {
   /**
    * Writes an object, on the terms of an upload URL. Returns `false` if something is stored under the key already, perhaps by an
    * earlier try of this call: `head` shows what. Without it, there is no `s3.files.put`.
+   *
+   * Rejects with an error whose `isRefusal` is `true` if certainly nothing was stored. `files.put` then releases its reservation.
    */
   write?(input: WriteInput): Promise<boolean>
   /**

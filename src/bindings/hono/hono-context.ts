@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { RequestBody, UnreadBody } from '../../core/http/request-body.js'
 import { liveRequest, ownerOf, requestOnce, withOwner } from '../node/request.js'
-import { streamOf, type whenOver } from '../node/response.js'
+import { discardBody, streamOf } from '../node/response.js'
 
 /** The properties of a Hono 4 context that the binding uses. */
 export interface IncomingHonoContext {
@@ -61,7 +61,7 @@ export function honoContext(request: Request): Context {
 interface NodeEnvironment {
   readonly incoming?: { readonly headers: Readonly<Record<string, unknown>> }
   /** The response that the adapter writes to. */
-  readonly outgoing?: Parameters<typeof whenOver>[0]
+  readonly outgoing?: Parameters<typeof discardBody>[0]
 }
 
 export function nodeOf({ env }: IncomingHonoContext): NodeEnvironment {
@@ -75,21 +75,20 @@ export function bodyOf(c: IncomingHonoContext): RequestBody | Promise<RequestBod
 
 function unreadBody(c: IncomingHonoContext): UnreadBody {
   const { raw } = c.req
-  const { incoming } = nodeOf(c)
+  const { incoming, outgoing } = nodeOf(c)
+  if (outgoing) discardBody(outgoing)
   let opened: ReadableStream<Uint8Array> | null | undefined
   // The adapter for Node.js closes the connection when a body is cancelled, so the client would get no response.
-  const open = () => (opened ??= incoming && raw.body ? readToItsEnd(raw.body) : raw.body)
+  const open = () => (opened ??= outgoing && raw.body ? withoutCancel(raw.body) : raw.body)
+  const body = { kind: 'stream', open, isDiscarded: outgoing !== undefined } as const
   const length = lengthOf(raw.headers, incoming?.headers)
-  if (length === null) return { kind: 'stream', open }
+  if (length === null) return body
   const read = async (maxBytes: number): Promise<Uint8Array | null> => {
-    if (length > maxBytes) {
-      await open()?.cancel()
-      return null
-    }
+    if (length > maxBytes) return null
     const bytes = new Uint8Array(await raw.arrayBuffer())
     return bytes.length > maxBytes ? null : bytes
   }
-  return { kind: 'stream', open, read }
+  return { ...body, read }
 }
 
 /**
@@ -112,14 +111,7 @@ async function parsedBody({ arrayBuffer, blob, text, json }: BodyCache): Promise
   return isEmpty ? { kind: 'stream', open: () => null } : { kind: 'parsed', value }
 }
 
-/** Returns the stream without its `cancel`: the rest is read and discarded instead. */
-function readToItsEnd(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+function withoutCancel(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader()
-  async function discardRest(): Promise<void> {
-    while (!(await reader.read()).done);
-  }
-  return streamOf(
-    async () => (await reader.read()).value,
-    () => void discardRest().catch(() => undefined),
-  )
+  return streamOf(async () => (await reader.read()).value)
 }

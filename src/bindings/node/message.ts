@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { PlainHandler } from '../../core/http/handler.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { PlainResponse } from '../../core/http/response.js'
-import { streamOf, whenOver, type StartedBody } from './response.js'
+import { discardBody, streamOf, whenOver, type StartedBody } from './response.js'
 
 /** A request and what a binding knows about it. */
 export interface NodeExchange {
@@ -43,22 +43,13 @@ function incomingBody({ message, response, parsed }: NodeExchange): RequestBody 
       return done ? undefined : bufferOf(value, message)
     }))
   }
-  // Otherwise the connection couldn't serve the next request.
-  whenOver(response, () => {
-    if (chunks) void chunks.return().then(() => discardRest(message))
-    else discardRest(message)
-  })
+  discardBody(response, async () => chunks?.return())
   return isRead
     ? { kind: 'parsed', value: parsed }
-    : { kind: 'stream', open, read: (maxBytes) => wholeBody(message, maxBytes) }
+    : { kind: 'stream', open, read: (maxBytes) => wholeBody(message, maxBytes), isDiscarded: true }
 }
 
 type MessageChunks = AsyncGenerator<Buffer | string, void>
-
-/** Reads and discards the rest, because clients may send all of the body before they read the response. */
-function discardRest(message: Readable): void {
-  if (!message.readableEnded && !message.destroyed) message.resume()
-}
 
 /**
  * Reads the rest of a stream without the cost of a web stream. Returns `null` as soon as it exceeds `maxBytes`. Rejects if the

@@ -120,6 +120,42 @@ export function whenOver(response: Listening, listener: () => void): void {
   response.once('close', end)
 }
 
+/** How much of an unread body is read. Clients may send all of it before they read the response. */
+const MAX_DISCARDED = { bytes: 1024 ** 2, milliseconds: 500 }
+
+/**
+ * Reads and discards what is left of the request's body once the response is over, because the connection couldn't serve the next
+ * request otherwise. Closes the connection if too much is left. `stopReading` ends other reads of the body.
+ */
+export function discardBody(response: ServerResponse, stopReading?: () => Promise<unknown>): void {
+  const { req: message } = response
+  // Node.js would discard an HTTP/1 body that nothing has read itself, without a limit and without `data` events.
+  if (message.httpVersionMajor === 1 && !message.readableDidRead) message.read(0)
+  whenOver(response, () => {
+    message.unpipe()
+    const stopped = stopReading?.()
+    if (message.readableEnded || message.destroyed) return
+    if (!message.complete) limitRest(response)
+    if (stopped) void stopped.then(() => message.resume())
+    else message.resume()
+  })
+}
+
+function limitRest(response: ServerResponse & { readonly stream?: { close(): void } }): void {
+  const { req: message, stream } = response
+  let left = MAX_DISCARDED.bytes
+  // In HTTP/2, only the stream of this request.
+  const close = () => (stream ? stream.close() : message.destroy())
+  const timer = setTimeout(close, MAX_DISCARDED.milliseconds)
+  for (const event of ['end', 'close']) message.once(event, () => clearTimeout(timer))
+  message.on('data', ({ length }: Buffer) => {
+    left -= length
+    if (left < 0) close()
+    // A web stream of the message may have paused it.
+    else message.resume()
+  })
+}
+
 function endsOf(socket: Socket): Set<() => void> {
   const known = endsOfSocket.get(socket)
   if (known) return known

@@ -16,6 +16,33 @@ export interface UnreadBody {
    * the body ends before it is complete.
    */
   readonly read?: (maxBytes: number) => Promise<Uint8Array | null>
+  /** Whether the binding discards what is left of a body that was too long. Otherwise {@link discard} does. */
+  readonly isDiscarded?: boolean
+}
+
+/** How much of a refused body is read. Clients may send all of it before they read the response. */
+const MAX_DISCARDED = { bytes: 1024 ** 2, milliseconds: 500 }
+
+/**
+ * Reads the rest of a body up to a limit, and cancels it then. Never rejects.
+ *
+ * A stream of `Readable.toWeb` throws an uncaught error if it is cancelled while Node.js has chunks for it. So it is cancelled in
+ * a turn of its own, in which the stream either waits for the network or has stopped reading.
+ */
+export async function discard(stream: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const cancel = () => void stream.cancel().catch(() => undefined)
+  const timer = setTimeout(cancel, MAX_DISCARDED.milliseconds)
+  let left = MAX_DISCARDED.bytes
+  try {
+    for (let next = await stream.read(); !next.done; next = await stream.read()) {
+      left -= next.value.byteLength
+      if (left < 0) return void setTimeout(cancel)
+    }
+  } catch {
+    // The client has disconnected.
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Returns the body of a `Request`. Its stream is opened only when the body is read. */
@@ -23,7 +50,7 @@ export function bodyOf(request: Request): RequestBody {
   return { kind: 'stream', open: () => request.body }
 }
 
-function invalidBody(message: string, cause?: unknown): StorageError {
+export function invalidBody(message: string, cause?: unknown): StorageError {
   return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' }, cause })
 }
 
@@ -50,11 +77,10 @@ export async function readBytes(
   const reader = stream?.getReader()
   for (;;) {
     const next = await reader?.read().catch(incompleteBody)
-    if (!next || next.done) break
+    if (!reader || !next || next.done) break
     length += next.value.byteLength
     if (length > maxBytes) {
-      // The response doesn't depend on the rest of the body, so a failing cancel can be ignored.
-      void reader?.cancel().catch(() => undefined)
+      void discard(reader)
       throw bodyTooLong(maxBytes)
     }
     chunks.push(next.value)
@@ -105,6 +131,8 @@ async function readStream(body: UnreadBody): Promise<unknown> {
   const bytes = body.read
     ? await body.read(MAX_JSON_BYTES).catch(incompleteBody)
     : await readBytes(body.open(), MAX_JSON_BYTES)
+  const rest = bytes === null && !body.isDiscarded ? body.open() : null
+  if (rest && !rest.locked) void discard(rest.getReader())
   return parseBytes(bytes)
 }
 

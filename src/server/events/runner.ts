@@ -50,7 +50,7 @@ export class EventRunner {
   /** The names of the objects whose events are being delivered, and whether they have changed again since the last look. */
   readonly #active = new Map<string, boolean>()
   readonly #runs = new Set<Promise<void>>()
-  #isOffReported = false
+  #isRecordingKnown = false
 
   constructor({ store, onEvent, now, report }: EventRunnerOptions) {
     const reportDelivery: EventSource['report'] = (error, event) =>
@@ -138,13 +138,14 @@ export class EventRunner {
     }
   }
 
-  /** Reports once if the database records no events. A store that wraps another one can't tell. */
+  /** Asks once whether the database records events, and reports if not. A store that wraps another one can't tell. */
   async #reportIfOff(): Promise<void> {
     const driver = partsOf(this.#source.store)?.driver
-    if (this.#isOffReported || !driver || (await driver.recordsEvents())) return
+    if (this.#isRecordingKnown || !driver) return
+    const isOn = await driver.recordsEvents()
     // Concurrent calls may both have asked.
-    if (!this.#isOffReported) this.#source.report(new Error(EVENTS_OFF))
-    this.#isOffReported = true
+    if (!isOn && !this.#isRecordingKnown) this.#source.report(new Error(EVENTS_OFF))
+    this.#isRecordingKnown = true
   }
 }
 

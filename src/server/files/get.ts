@@ -20,6 +20,8 @@ import { CallerError, checkSignal, linkedAbort, waitUntilAborted, type LinkedAbo
 import type { DownloadURLInput, FileURL, GetFileInput, OpenFile } from './inputs.js'
 import { lacks } from './send-bytes.js'
 
+const CONTEXT = { operation: 'files.get' }
+
 /** Finds an active object and opens its bytes. */
 export async function getFile(dependencies: ServerDependencies, input: GetFileInput): Promise<OpenFile> {
   const { storage } = dependencies
@@ -82,8 +84,21 @@ function openBody(
   // Also while nothing reads the body, because it holds a connection open.
   signal.addEventListener('abort', () => void cancel(signal.reason).catch(() => undefined), { once: true })
 
+  let failure: StorageError | undefined
+  const fail = (cause: unknown): StorageError => {
+    unlink()
+    if (!failure) report((failure = new StorageError('STORAGE_UNAVAILABLE', { cause })), CONTEXT)
+    return failure
+  }
+
   return new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        // A storage may end a body that nothing reads.
+        reader.closed.catch((cause: unknown) =>
+          controller.error(signal.aborted ? signal.reason : fail(cause)),
+        )
+      },
       async pull(controller) {
         try {
           const next = await waitFor(reader.read())
@@ -92,11 +107,7 @@ function openBody(
           unlink()
           controller.close()
         } catch (error) {
-          unlink()
-          if (signal.aborted) throw error
-          const failure = new StorageError('STORAGE_UNAVAILABLE', { cause: error })
-          report(failure, { operation: 'files.get' })
-          throw failure
+          throw signal.aborted ? error : fail(error)
         }
       },
       cancel,

@@ -167,11 +167,12 @@ async function endOnFailure<T>(
   }
 }
 
+/** Returns whether the storage or the database failed, unless the storage says that it has stored nothing. */
 function isUnavailable(error: unknown): boolean {
-  return (
-    error instanceof StorageError &&
-    (error.code === 'STORAGE_UNAVAILABLE' || error.code === 'DATABASE_UNAVAILABLE')
-  )
+  if (!(error instanceof StorageError)) return false
+  const { isRefusal } = Object(error.cause) as { readonly isRefusal?: unknown }
+  const isAway = error.code === 'STORAGE_UNAVAILABLE' || error.code === 'DATABASE_UNAVAILABLE'
+  return isAway && isRefusal !== true
 }
 
 function checkProgress(value: PutFileInput['onProgress']): NonNullable<PutFileInput['onProgress']> {

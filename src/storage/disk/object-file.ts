@@ -61,8 +61,8 @@ export async function describeFile(path: string): Promise<ObjectDescription & { 
 /** Reads the description of an object. @throws Error if the file was changed or truncated since `writeObject` wrote it. */
 export async function readDescription(file: FileHandle): Promise<ObjectDescription> {
   const { size: fileSize } = await file.stat()
-  const trailer = Buffer.alloc(Math.min(fileSize, MAX_DESCRIPTION_BYTES))
-  await file.read(trailer, 0, trailer.byteLength, fileSize - trailer.byteLength)
+  const length = Math.min(fileSize, MAX_DESCRIPTION_BYTES)
+  const trailer = Buffer.from(await readChunk(file, fileSize - length, length))
   const lineEnd = trailer.byteLength - 1
   const lineStart = trailer.subarray(0, Math.max(lineEnd, 0)).lastIndexOf(LINE_FEED)
   const description = descriptionOf(trailer.subarray(lineStart + 1, lineEnd).toString())

@@ -48,6 +48,31 @@ export function createLocalMultipart(
     for (const part of parts) yield* store.read(upload, part)
   }
 
+  /** Creates the object from the parts. Returns `false` if that is impossible. */
+  async function complete(
+    upload: UploadReference,
+    parts: readonly Omit<StoredPart, 'size'>[],
+  ): Promise<boolean> {
+    const description = await describe(upload)
+    if (!description) return false
+    const beforePublishing = async () => {
+      if (!(await describe(upload))) throw new PartChangedError()
+    }
+    try {
+      const content = { chunks: join(upload, parts), beforePublishing, ...description }
+      if ((await objects.create(upload.bucket, upload.key, content)) === null) return false
+    } catch (error) {
+      if (error instanceof PartChangedError) return false
+      throw error
+    }
+    // The object exists, so the upload has ended. Parts that can't be removed now only take up space.
+    await store.remove(upload).catch(() => undefined)
+    return true
+  }
+
+  /** The completions in progress, by upload id. Each writes a copy of all bytes, so there is one at a time. */
+  const completions = new Map<string, Promise<unknown>>()
+
   const multipart: MultipartStorage = {
     async create({ bucket, key, contentType, attemptId, signal }) {
       signal?.throwIfAborted()
@@ -89,22 +114,15 @@ export function createLocalMultipart(
 
     async complete({ bucket, key, uploadId, parts, signal }) {
       signal?.throwIfAborted()
-      const upload = { bucket, key, uploadId }
-      const description = await describe(upload)
-      if (!description) return false
-      const beforePublishing = async () => {
-        if (!(await describe(upload))) throw new PartChangedError()
-      }
+      const completion = (completions.get(uploadId) ?? Promise.resolve())
+        .catch(() => undefined)
+        .then(() => complete({ bucket, key, uploadId }, parts))
+      completions.set(uploadId, completion)
       try {
-        const content = { chunks: join(upload, parts), beforePublishing, ...description }
-        if ((await objects.create(bucket, key, content)) === null) return false
-      } catch (error) {
-        if (error instanceof PartChangedError) return false
-        throw error
+        return await completion
+      } finally {
+        if (completions.get(uploadId) === completion) completions.delete(uploadId)
       }
-      // The object exists, so the upload has ended. Parts that can't be removed now only take up space.
-      await store.remove(upload).catch(() => undefined)
-      return true
     },
 
     async abort({ bucket, key, uploadId, signal }) {

@@ -1,5 +1,5 @@
 import { StorageError } from '../../core/errors.js'
-import type { RequestBody } from '../../core/http/request-body.js'
+import { discard, invalidBody, type RequestBody } from '../../core/http/request-body.js'
 import { STALLED_AFTER_MS, type ClaimWrite, type IncomingBytes, type WriteClaim } from './contract.js'
 
 /** How long bytes may arrive after `writableUntil`, in milliseconds. Then `cleanUp` stops looking for them. */
@@ -127,8 +127,8 @@ async function* chunksOfStream(
 ): AsyncGenerator<Uint8Array, void> {
   if (!stream) return
   const reader = stream.getReader()
-  // Not awaited, to respond before the rest of the body is discarded. After the end of the stream, this does nothing.
   const cancel = () => void reader.cancel().catch(() => undefined)
+  let isComplete = false
   signal.addEventListener('abort', cancel)
   try {
     for (;;) {
@@ -136,13 +136,15 @@ async function* chunksOfStream(
         throw invalidBody('The body could not be read completely.', cause)
       })
       signal.throwIfAborted()
+      isComplete = next.done
       if (next.done) return
       if (!(await claim.keep())) throw takenOver()
       yield next.value
     }
   } finally {
     signal.removeEventListener('abort', cancel)
-    cancel()
+    // Not awaited, to respond before the rest of the body is discarded.
+    if (!isComplete) void discard(reader)
   }
 }
 
@@ -159,8 +161,4 @@ function takenOver(): StorageError {
 /** Builds the error for a body that does not have the signed number of bytes. */
 export function wrongLength(size: number): StorageError {
   return invalidBody(`The body must have exactly ${size} bytes, the size this URL is signed for.`)
-}
-
-function invalidBody(message: string, cause?: unknown): StorageError {
-  return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' }, cause })
 }

@@ -34,10 +34,15 @@ export function bucketCalls(timeoutSeconds: number): RunBucketCall {
       )
     } catch (error) {
       if (signal?.aborted) throw error
-      const message = `s3Storage: ${operation} failed in bucket ${JSON.stringify(bucket)}: ${reasonOf(error)}`
-      throw new Error(message, { cause: error })
+      const failure = callError(operation, bucket, reasonOf(error), error)
+      // Of other calls, it wouldn't tell what an earlier write has stored.
+      throw operation === 'write' ? Object.assign(failure, { isRefusal: isRefusal(error) }) : failure
     }
   }
+}
+
+export function callError(operation: string, bucket: string, reason: string, cause?: unknown): Error {
+  return new Error(`s3Storage: ${operation} failed in bucket ${JSON.stringify(bucket)}: ${reason}`, { cause })
 }
 
 /** Adds to a timeout the time that a slow connection needs to send these bytes. */
@@ -85,11 +90,27 @@ function reasonOf(error: unknown): string {
   return status === undefined ? `${error.name}${detail}` : `HTTP ${status} ${name}${detail}`
 }
 
-/** Returns the status and the code of an error response. Both are undefined for any other error. */
-export function responseOf(error: unknown): { readonly status?: number; readonly name?: string } {
+interface ErrorResponse {
+  readonly status: number
+  readonly name: string
+  /** The number of tries. */
+  readonly attempts: number | undefined
+}
+
+/** Returns what is known of an error response. Nothing for any other error. */
+export function responseOf(error: unknown): Partial<ErrorResponse> {
   if (!(error instanceof Error) || !('$metadata' in error)) return {}
-  const { httpStatusCode: status } = error.$metadata as { readonly httpStatusCode?: number }
-  return status === undefined ? {} : { status, name: error.name }
+  const { httpStatusCode: status, attempts } = error.$metadata as {
+    readonly httpStatusCode?: number
+    readonly attempts?: number
+  }
+  return status === undefined ? {} : { status, name: error.name, attempts }
+}
+
+/** Returns whether S3 has refused a call, and no earlier try of it can have taken effect. */
+function isRefusal(error: unknown): boolean {
+  const { status = 0, attempts } = responseOf(error)
+  return status >= 400 && status < 500 && ![408, 409, 429].includes(status) && attempts === 1
 }
 
 /** Returns a handler of rejections that replaces the errors of a kind by a value. */

@@ -152,7 +152,7 @@ async function listUploads(
   options: SendOptions,
 ): Promise<readonly string[]> {
   const ids: string[] = []
-  let position: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } = {}
+  let position: { readonly KeyMarker?: string; readonly UploadIdMarker?: string | undefined } = {}
   for (;;) {
     const command = new ListMultipartUploadsCommand({
       Bucket: bucket,
@@ -167,10 +167,11 @@ async function listUploads(
       if (UploadId && (Key === key || decodeKey(Key) === key)) ids.push(UploadId)
     }
     if (page.IsTruncated !== true) return ids
-    const { NextKeyMarker = '', NextUploadIdMarker } = page
-    position = {
-      KeyMarker: page.EncodingType === 'url' ? decodeKey(NextKeyMarker) : NextKeyMarker,
-      UploadIdMarker: NextUploadIdMarker,
-    }
+    const { NextKeyMarker = '', NextUploadIdMarker: UploadIdMarker } = page
+    const KeyMarker = page.EncodingType === 'url' ? decodeKey(NextKeyMarker) : NextKeyMarker
+    // As in listParts.
+    if (KeyMarker === position.KeyMarker && UploadIdMarker === position.UploadIdMarker)
+      throw incompleteResponse()
+    position = { KeyMarker, UploadIdMarker }
   }
 }

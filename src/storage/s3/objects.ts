@@ -20,6 +20,7 @@ import type {
 } from '../../core/object-storage.js'
 import { ATTEMPT_METADATA } from '../headers.js'
 import {
+  callError,
   decodeKey,
   incompleteResponse,
   removeChecksums,
@@ -30,11 +31,17 @@ import {
   type SendOptions,
 } from './calls.js'
 
+interface S3ObjectOptions {
+  readonly timeoutSeconds: number
+  readonly idleSeconds: number
+  readonly now: () => Date
+}
+
 /** Creates the calls that describe, delete, write, read and list objects. */
 export function s3Objects(
   client: S3Client,
   run: RunBucketCall,
-  { timeoutSeconds, now }: { readonly timeoutSeconds: number; readonly now: () => Date },
+  { timeoutSeconds, idleSeconds, now }: S3ObjectOptions,
 ): Required<Pick<ObjectStorage, 'head' | 'remove' | 'write' | 'read' | 'list'>> {
   return {
     head: (input) => run('head', input, (options) => headObject(client, input, options)),
@@ -76,8 +83,14 @@ export function s3Objects(
         ...(range && { Range: `bytes=${range.start}-${range.end}` }),
       })
       const isMissing = (error: unknown) => responseOf(error).name === 'NoSuchKey'
+      const source = sourceOf(command)
       return run('read', input, (options) =>
-        client.send(command, options).then(({ Body }) => streamOfBody(Body), valueIf(isMissing, null)),
+        client
+          .send(command, options)
+          .then(
+            ({ Body }) => streamOfBody(Body, source(), { bucket, idleSeconds }),
+            valueIf(isMissing, null),
+          ),
       )
     },
 
@@ -165,35 +178,109 @@ async function customerEncrypted(
   return size === undefined ? null : { size, contentType: null, eTag: null, attemptId: null }
 }
 
+/** Returns a function that returns what the client has received: the body, or what a checksum reads in its place. */
+function sourceOf({ middlewareStack }: GetObjectCommand): () => unknown {
+  let source: unknown
+  middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args)
+      source = (result.response as { readonly body?: unknown }).body
+      return result
+    },
+    { step: 'deserialize', priority: 'low', name: 'sourceOf' },
+  )
+  return () => source
+}
+
 /**
- * Returns the body of a response as a web stream that reads on demand. The SDK's own conversion can read a whole object ahead
- * of a slow reader, and leaves the connection open if the stream is cancelled.
+ * Returns the body of a response as a web stream that reads on demand, and ends once it has been idle for too long. The SDK's own
+ * conversion can read a whole object ahead of a slow reader, and leaves the connection open if the stream is cancelled.
  */
-function streamOfBody(body: GetObjectCommandOutput['Body']): ReadableStream<Uint8Array> {
+function streamOfBody(
+  body: GetObjectCommandOutput['Body'],
+  source: unknown,
+  { bucket, idleSeconds }: { readonly bucket: string; readonly idleSeconds: number },
+): ReadableStream<Uint8Array> {
   if (!body) throw new Error('the response has no body')
-  if (!isNodeStream(body)) return body.transformToWebStream() as ReadableStream<Uint8Array>
-  const chunks: AsyncIterator<Uint8Array, undefined> = body[Symbol.asyncIterator]()
+  const reader = isNodeStream(body) ? readerOf(body, source) : webReaderOf(body)
+  let timer: ReturnType<typeof setTimeout>
   return new ReadableStream<Uint8Array>(
     {
+      start: (controller) => limitIdle(controller, 'nothing read the body'),
       async pull(controller) {
-        const next = await chunks.next()
-        if (next.done) controller.close()
-        else controller.enqueue(next.value)
+        limitIdle(controller, 'the bucket sent nothing')
+        try {
+          const { value } = await reader.read()
+          clearTimeout(timer)
+          if (!value) return controller.close()
+          controller.enqueue(value)
+          limitIdle(controller, 'nothing read the body')
+        } catch (error) {
+          clearTimeout(timer)
+          throw error
+        }
       },
       cancel() {
-        body.destroy()
+        clearTimeout(timer)
+        reader.end()
       },
     },
     { highWaterMark: 0 },
   )
+
+  function limitIdle(controller: ReadableStreamDefaultController<Uint8Array>, reason: string): void {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      controller.error(callError('read', bucket, `${reason} for ${idleSeconds} s`))
+      reader.end()
+    }, idleSeconds * 1000)
+  }
+}
+
+/** The chunks of a body. `end` closes its connection. */
+interface BodyReader {
+  /** Without a `value` at the end. */
+  read(): Promise<{ readonly value?: Uint8Array | undefined }>
+  end(): void
+}
+
+function webReaderOf(body: { transformToWebStream(): unknown }): BodyReader {
+  const reader = (body.transformToWebStream() as ReadableStream<Uint8Array>).getReader()
+  return { read: () => reader.read(), end: () => void reader.cancel().catch(() => undefined) }
+}
+
+function readerOf(body: NodeStream, source: unknown): BodyReader {
+  if (isNodeStream(source)) releaseSocket(source)
+  const chunks = body[Symbol.asyncIterator]()
+  const end = () => {
+    body.destroy()
+    if (isNodeStream(source)) source.destroy()
+  }
+  return { read: () => chunks.next(), end }
+}
+
+/** How long a body holds a socket of the client, in milliseconds. Most are read by then, and the socket is used again. */
+const SHARED_MS = 100
+
+/** Takes the socket of a body from the client, which has only a few. Otherwise slow readers would hold up every other call. */
+function releaseSocket(source: NodeStream): void {
+  const { socket } = source
+  if (!socket) return
+  const timer = setTimeout(() => {
+    socket.emit('agentRemove')
+    source.once('close', () => socket.destroy())
+  }, SHARED_MS)
+  source.once('close', () => clearTimeout(timer))
 }
 
 interface NodeStream extends AsyncIterable<Uint8Array> {
+  readonly socket?: { emit(event: 'agentRemove'): void; destroy(): void } | null
+  once(event: 'close', listener: () => void): void
   destroy(): void
 }
 
-function isNodeStream(body: object): body is NodeStream {
-  return 'destroy' in body && Symbol.asyncIterator in body
+function isNodeStream(body: unknown): body is NodeStream {
+  return typeof body === 'object' && body !== null && 'destroy' in body && Symbol.asyncIterator in body
 }
 
 /** Lists the objects after a key. S3 lists in byte order. */

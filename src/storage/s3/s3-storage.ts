@@ -14,6 +14,11 @@ export interface S3StorageOptions {
   /** Timeout of completing a multipart upload in seconds. S3 can take minutes to assemble the parts. Default 300. */
   readonly completeTimeoutSeconds?: number | null | undefined
   /**
+   * How long a body that `read` has opened may be idle, because nothing reads it or the bucket sends nothing, in seconds. Then it
+   * ends with an error. Default 60.
+   */
+  readonly idleSeconds?: number | null | undefined
+  /**
    * Returns the current time. Determines the remaining lifetime of a URL. Default: the system clock. (The date of a
    * signature comes from the client's clock, which the SDK adjusts to S3's.)
    */
@@ -72,11 +77,14 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       return { url }
     },
 
-    ...s3Objects(client, run, { timeoutSeconds, now }),
+    ...s3Objects(client, run, checked),
 
     multipart: s3Multipart(client, run, signUrl, checked),
   }
 }
+
+/** A day. */
+const MAX_IDLE_SECONDS = 86_400
 
 /** Validates the options and adds the defaults. @throws TypeError that names the invalid option. */
 function checkOptions(options: S3StorageOptions) {
@@ -85,6 +93,7 @@ function checkOptions(options: S3StorageOptions) {
     client: checkClient(given.client),
     timeoutSeconds: checkSeconds('timeoutSeconds', given.timeoutSeconds ?? 30),
     completeTimeoutSeconds: checkSeconds('completeTimeoutSeconds', given.completeTimeoutSeconds ?? 300),
+    idleSeconds: checkSeconds('idleSeconds', given.idleSeconds ?? 60, MAX_IDLE_SECONDS),
     now: checkClock(given.now ?? (() => new Date())),
   }
 }
@@ -97,11 +106,11 @@ function checkClient(client: unknown): S3Client {
   return client as S3Client
 }
 
-function checkSeconds(name: string, seconds: unknown): number {
-  if (typeof seconds !== 'number' || !(seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS)) {
+function checkSeconds(name: string, seconds: unknown, max = MAX_TIMEOUT_SECONDS): number {
+  if (typeof seconds !== 'number' || !(seconds > 0 && seconds <= max)) {
     const given = typeof seconds === 'string' ? JSON.stringify(seconds) : String(seconds)
     throw new TypeError(
-      `s3Storage: ${name} must be a number of seconds above 0 and up to ${MAX_TIMEOUT_SECONDS} (got ${given}).`,
+      `s3Storage: ${name} must be a number of seconds above 0 and up to ${max} (got ${given}).`,
     )
   }
   return seconds

@@ -70,6 +70,15 @@ describeS3('s3Storage with unusual responses', (server) => {
     expect(proxy.requests).toHaveLength(2)
   })
 
+  it('rejects a listing of uploads that ignores its marker', async () => {
+    const next = '<NextKeyMarker>a</NextKeyMarker><NextUploadIdMarker>u</NextUploadIdMarker>'
+    proxy.faults(
+      ok(`<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>${next}</ListMultipartUploadsResult>`),
+    )
+    await expect(storage.multipart!.list(at)).rejects.toThrow('the response lacks fields that S3 guarantees')
+    expect(proxy.requests).toHaveLength(2)
+  })
+
   it('rejects an upload without an id', async () => {
     proxy.faults(ok('<InitiateMultipartUploadResult></InitiateMultipartUploadResult>'))
     const input = { ...at, contentType: 'a/b', attemptId: 'a' }

@@ -108,6 +108,23 @@ describe('checkStorage', () => {
     expect(new Set([...first.found, ...second.found].map(String)).size).toBe(1501)
   })
 
+  it('ends without an error when its signal aborts a listing that hangs', async () => {
+    const stop = new AbortController()
+    const service = startService({
+      storage: (memory) => ({
+        ...memory,
+        list: ({ signal }) =>
+          new Promise((_, reject) => {
+            if (!signal) return reject(new Error('The listing got no signal.'))
+            signal.addEventListener('abort', () => reject(signal.reason as Error))
+            stop.abort()
+          }),
+      }),
+    })
+    const { result } = await check(service, { signal: stop.signal })
+    expect(result).toMatchObject({ items: 0, after: null })
+  })
+
   it('asks the database at most twice for each page of 1000, and holds a few pages', async () => {
     const world = createWorld()
     const service = world.start()

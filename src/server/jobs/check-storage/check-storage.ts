@@ -67,7 +67,7 @@ export async function runCheck(
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
   const { now, report } = context
-  const sides = sidesOf(context, part)
+  const sides = sidesOf(context, part, signal)
   const items = new Listing(sides.listBucket, part.after)
   const stored = new Listing(sides.listStored, part.after)
   const oldest = secondsAfter(now(), -olderThanSeconds)
@@ -75,14 +75,25 @@ export async function runCheck(
   let { after } = part
   let done = 0
 
-  while (!signal?.aborted) {
+  async function nextStretch() {
     await items.fill()
     await stored.fill()
     const end = earlier(items.end, stored.end)
     const itemEntries = items.takeUpTo(end)
     const storedEntries = stored.takeUpTo(end)
     const compared = pairs(itemEntries, storedEntries)
-    for (const difference of await confirmedDifferences(sides, { start: after, compared }, oldest)) {
+    const differences = await confirmedDifferences(sides, { start: after, compared }, oldest)
+    return { end, itemEntries, storedEntries, compared, differences }
+  }
+
+  while (!signal?.aborted) {
+    const stretch = await nextStretch().catch((error: unknown) => {
+      if (signal?.aborted) return null
+      throw error
+    })
+    if (!stretch) break
+    const { end, itemEntries, storedEntries, compared, differences } = stretch
+    for (const difference of differences) {
       counts[difference.kind]++
       await onDifference(difference)
     }
@@ -101,13 +112,14 @@ export async function runCheck(
 function sidesOf(
   { storage, records }: Pick<BucketJobContext, 'storage' | 'records'>,
   { bucket, prefix }: { readonly bucket: string; readonly prefix: string | null },
+  signal: AbortSignal | null,
 ): Sides {
   const list = storage.list?.bind(storage)
   if (!list) throw checks.error('the storage must implement list().')
   return {
     bucket,
     async listBucket(after, limit) {
-      const { items, next } = await list({ bucket, prefix, after, limit })
+      const { items, next } = await list({ bucket, prefix, after, limit, ...(signal && { signal }) })
       const entries = items.map((item) => entryOf(item.key, item))
       // Otherwise the comparison would be wrong, or never end.
       refuseDisorder(after, entries)

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Handler, S3ServerCore, StorageObject } from '@svc/db'
 import { expect, vi } from 'vitest'
-import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 
 interface ImportProgram {
@@ -78,6 +78,15 @@ const storesReports: SnippetCheck = async (program) => {
   expect(await deleteReport(key, other)).toBeNull()
 }
 
+const sendsDownloads: SnippetCheck = async (program) => {
+  const { s3 } = await runSibling<ImportProgram>(program, 'import-job.mjs')
+  const { server } = await run<{ server: Server }>(program)
+  const origin = await originOf(server.listen(0))
+  await s3.files.put({ scope: 'user:ann', body: 'hello', key: 'sent' })
+  expect(await (await fetch(`${origin}/sent`)).text()).toBe('hello')
+  await expect(fetch(`${origin}/missing`)).rejects.toThrow('fetch failed')
+}
+
 interface GalleryProgram {
   readonly s3: S3ServerCore & { readonly handler: Handler }
   readonly galleryPage: (scope: string) => Promise<string>
@@ -101,5 +110,6 @@ export const filesChecks: SnippetChecks = {
   'docs/files.md#import-job.ts': importsFiles,
   'docs/files.md#import-folder.ts': importsFolders,
   'docs/files.md#monthly-report.ts': storesReports,
+  'docs/files.md#download-server.ts': sendsDownloads,
   'docs/files.md#gallery-page.ts': linksToPictures,
 }

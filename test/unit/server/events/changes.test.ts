@@ -9,6 +9,7 @@ import {
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { partsOf } from '../../../../src/core/store/store-parts.js'
 import { HOUR, SECOND } from '../../../conformance/clock.js'
 import { uploaded } from '../multipart/in-parts.js'
 import { around, BASE, beginAndPut, BUCKET, expectStatus, startService } from '../service.js'
@@ -220,6 +221,13 @@ describe('a server with onEvent', () => {
       await silent.as('user:1').upload()
       await deliverEvents(silent.s3)
       expect(await silent.reportedBy('deliverEvents')).toEqual([new Error(MESSAGE)])
+    })
+
+    it('asks the database only once whether it records events', async () => {
+      const asked = vi.spyOn(partsOf(store)!.driver, 'recordsEvents')
+      const { s3 } = start()
+      for (let run = 0; run < 3; run++) await deliverEvents(s3)
+      expect(asked).toHaveBeenCalledTimes(1)
     })
 
     it('says nothing if another process took the event, or if a wrapper hides the driver', async () => {

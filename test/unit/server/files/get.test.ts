@@ -175,6 +175,18 @@ describe('files.get', () => {
     expect(await reportedBy('files.get')).toMatchObject([{ cause }, { cause }])
   })
 
+  it('reports a storage that breaks off while nothing reads', async () => {
+    const cause = new Error('idle')
+    const stream = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(cause) })
+    const { files, reportedBy } = await withFile({
+      storage: (memory) => ({ ...memory, read: async () => stream }),
+    })
+    const { body } = await files.get({ key: 'a/b' })
+    await expect.poll(() => reportedBy('files.get')).toMatchObject([{ cause }])
+    await expect(readAll(body)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', cause })
+    expect(await reportedBy('files.get')).toHaveLength(1)
+  })
+
   it('returns the version that has replaced the object meanwhile', async () => {
     let replace: (() => Promise<unknown>) | null = null
     const { files } = await withFile({

@@ -5,7 +5,7 @@ import { MINUTE } from '../../../conformance/clock.js'
 import { codeOf, SERVER_URL } from '../object-storage-contract/bucket-service.js'
 import { filesBelow } from '../temporary-folder.js'
 import { diskService } from './disk-service.js'
-import { onEveryFile, refusal } from './file-handles.js'
+import { onEveryFile, refusal, watchEveryFile } from './file-handles.js'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -104,6 +104,15 @@ describe('the multipart uploads of diskStorage', () => {
     expect(await codeOf(await put(2, 'lo'))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
     await multipart.abort(upload)
     expect(files()).toEqual([])
+  })
+
+  it('are copied once by 30 completions at the same time', async () => {
+    const { multipart, upload, parts, storage } = await uploadOf()
+    const written = watchEveryFile('writeFile')
+    const completions = Array.from({ length: 30 }, () => multipart.complete({ ...upload, parts }))
+    expect((await Promise.all(completions)).filter(Boolean)).toHaveLength(1)
+    expect(await storage.head(upload)).toMatchObject({ size: 5 })
+    expect(written.calls().filter(([data]) => String(data) === 'hel')).toHaveLength(1)
   })
 
   it('keep the previous part if the disk refuses a new one', async () => {

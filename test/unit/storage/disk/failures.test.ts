@@ -192,6 +192,15 @@ describe('a disk that refuses', () => {
   })
 })
 
+it('describes an object on a disk that returns a few bytes at a time', async () => {
+  const { storage, upload, put } = diskService()
+  await put(upload, HELLO)
+  onEveryFile('read', ({ args: [buffer, offset, length, position], act }) =>
+    act(buffer, offset, Math.min(length as number, 7), position),
+  )
+  expect(await storage.head(upload)).toMatchObject({ size: 5 })
+})
+
 describe('a damaged file', () => {
   it.each<[string, (path: string) => void]>([
     ['is empty', (path) => truncateSync(path, 0)],

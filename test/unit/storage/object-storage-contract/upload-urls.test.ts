@@ -36,7 +36,7 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
     }
   })
 
-  it('stop reading a body that is too long', async () => {
+  it('discard at most 1 MiB of a body that is too long', async () => {
     const { upload, put } = bucketService(kind)
     let chunks = 0
     let cancelled = false
@@ -44,7 +44,7 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
       {
         pull(controller) {
           chunks++
-          controller.enqueue(new Uint8Array(1))
+          controller.enqueue(new Uint8Array(2 ** 19))
         },
         cancel() {
           cancelled = true
@@ -53,7 +53,8 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
       { highWaterMark: 0 },
     )
     expect(await codeOf(await put(upload, endless))).toEqual([400, 'VALIDATION_ERROR', 'body'])
-    expect({ chunks, cancelled }).toEqual({ chunks: 6, cancelled: true })
+    await expect.poll(() => cancelled).toBe(true)
+    expect(chunks).toBe(4)
   })
 
   it('accept the bytes of a raw body parser, and refuse the results of others', async () => {

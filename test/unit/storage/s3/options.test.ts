@@ -20,6 +20,10 @@ it.each<[unknown, string]>([
   ],
   [{ client, completeTimeoutSeconds: NaN }, 'completeTimeoutSeconds must be a number of seconds above 0'],
   [{ client, completeTimeoutSeconds: 1e10 }, 'completeTimeoutSeconds must be a number of seconds above 0'],
+  [
+    { client, idleSeconds: 86_401 },
+    'idleSeconds must be a number of seconds above 0 and up to 86400 (got 86401).',
+  ],
   [{ client, now: new Date() }, 'now must be a function (got object).'],
 ])('s3Storage refuses invalid options: %#', (options, message) => {
   expect(() => s3Storage(options as S3StorageOptions)).toThrow(TypeError)
@@ -27,7 +31,9 @@ it.each<[unknown, string]>([
 })
 
 it('s3Storage accepts null for optional options', () => {
-  const storage = s3Storage({ client, timeoutSeconds: null, completeTimeoutSeconds: null, now: null })
+  const storage = s3Storage({
+    ...{ client, timeoutSeconds: null, completeTimeoutSeconds: null, idleSeconds: null, now: null },
+  })
   expect(Object.keys(storage).sort()).toEqual([
     'head',
     'list',
