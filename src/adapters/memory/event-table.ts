@@ -25,10 +25,10 @@ interface Entry {
   readonly change: RecordedChange
   readonly createdAt: Date
   attempts: number
+  /** When it can be claimed, unless an older one is there. Under a claim, its end. */
   dueAt: Date
   /** The token of the last claim. `null` if the event was never claimed, or waits for a retry. */
   claim: string | null
-  claimedUntil: Date | null
   /** The next event of the object. */
   next: Entry | null
 }
@@ -51,13 +51,9 @@ function copyRecord({ id, change, createdAt }: Entry) {
 }
 
 function listed(entry: Entry): ListedEvent {
-  const { attempts, dueAt, claimedUntil } = entry
-  return {
-    ...copyRecord(entry),
-    attempts,
-    dueAt: new Date(dueAt),
-    claimedUntil: claimedUntil && new Date(claimedUntil),
-  }
+  const { attempts, dueAt, claim } = entry
+  const claimedUntil = claim === null ? null : new Date(dueAt)
+  return { ...copyRecord(entry), attempts, dueAt: new Date(dueAt), claimedUntil }
 }
 
 /** The events that are still to be settled. Only the oldest event of an object can be claimed, so only that one is removed. */
@@ -88,7 +84,6 @@ export class EventTable {
       attempts: 0,
       dueAt: now,
       claim: null,
-      claimedUntil: null,
       next: null,
     }
     this.#byId.set(entry.id, entry)
@@ -108,7 +103,7 @@ export class EventTable {
       : this.#due.ascending(null, endOfDate(now), limit)
     return due.map((entry) => {
       const claim = createAttemptId({ now: () => now })
-      this.#schedule(entry, { claim, until })
+      this.#schedule(entry, claim, until)
       entry.attempts++
       return { ...copyRecord(entry), attempts: entry.attempts, claim }
     })
@@ -117,14 +112,14 @@ export class EventTable {
   /** Returns the ids whose claim held. */
   settle({ entries }: SettleEventsCommand): string[] {
     return this.#forHeld(entries, (entry, { retryAt }) => {
-      if (retryAt) this.#schedule(entry, { claim: null, until: retryAt })
+      if (retryAt) this.#schedule(entry, null, retryAt)
       else this.#remove(entry)
     })
   }
 
   /** Returns the ids whose claim held. */
   extend({ entries, until }: ExtendClaimsCommand): string[] {
-    return this.#forHeld(entries, (entry, { claim }) => this.#schedule(entry, { claim, until }))
+    return this.#forHeld(entries, (entry, { claim }) => this.#schedule(entry, claim, until))
   }
 
   page({ limit, after }: ListEventsQuery): EventPage {
@@ -139,9 +134,9 @@ export class EventTable {
     let waiting = 0
     let claimed = 0
     let retrying = 0
-    for (const { attempts, claimedUntil } of this.#byId.ascending(null, null, Infinity)) {
+    for (const { attempts, claim, dueAt } of this.#byId.ascending(null, null, Infinity)) {
       if (attempts === 0) waiting++
-      else if (claimedUntil && claimedUntil > now) claimed++
+      else if (claim !== null && dueAt > now) claimed++
       else retrying++
     }
     return { waiting, claimed, retrying }
@@ -168,10 +163,9 @@ export class EventTable {
   }
 
   /** Sets when the oldest event of an object is due: at the end of a claim, or, without one, for a retry. */
-  #schedule(entry: Entry, { claim, until }: { readonly claim: string | null; readonly until: Date }): void {
+  #schedule(entry: Entry, claim: string | null, until: Date): void {
     this.#due.delete(datePosition(entry.dueAt, entry.id))
     entry.claim = claim
-    entry.claimedUntil = claim === null ? null : until
     entry.dueAt = until
     this.#addDue(entry)
   }

@@ -24,10 +24,10 @@ export interface TablesOptions {
 export class Tables {
   readonly #live = new Map<string, LiveRows>()
   readonly #history = new Map<string, SortedMap<StorageObject>>()
-  readonly #ids = new RowsById()
   readonly #scopes = new ScopeTables()
   readonly #expiring = new SortedMap<StorageObject>()
   readonly #deleted = new SortedMap<StorageObject>()
+  readonly ids = new RowsById()
   readonly names = new StoredNames()
   readonly leftovers = new LeftoverTable(this.names)
   readonly events: EventTable
@@ -42,11 +42,6 @@ export class Tables {
 
   newestDeleted(reference: ObjectReference): StorageObject | null {
     return this.#history.get(keyId(reference))?.descending(null, 1)[0] ?? null
-  }
-
-  /** Returns the row with this id, of a scope or of any (`null`), live before deleted. */
-  rowWithId(id: string, scope: string | null): StorageObject | null {
-    return this.#ids.find(id, scope)
   }
 
   usage(scope: string): ScopeUsage {
@@ -134,7 +129,7 @@ export class Tables {
 
   #index(row: StorageObject): void {
     this.#scopes.add(row)
-    this.#ids.add(row)
+    this.ids.add(row)
     if (row.status !== 'deleted') this.names.add(row)
     if (row.expiresAt) this.#expiring.set(datePosition(row.expiresAt, row.id), row)
     if (row.deletedAt) this.#deleted.set(datePosition(row.deletedAt, row.id), row)
@@ -142,7 +137,7 @@ export class Tables {
 
   #unindex(row: StorageObject): void {
     this.#scopes.delete(row)
-    this.#ids.delete(row)
+    this.ids.delete(row)
     if (row.status !== 'deleted') this.names.delete(row)
     if (row.expiresAt) this.#expiring.delete(datePosition(row.expiresAt, row.id))
     if (row.deletedAt) this.#deleted.delete(datePosition(row.deletedAt, row.id))
