@@ -69,9 +69,8 @@ function hasLabel(error: unknown, label: string): boolean {
  */
 export function isRetryable(error: unknown): boolean {
   const code = serverCode(error)
-  if (code === null)
-    return BROKEN_CONNECTION.has(nameOf(error)) || hasLabel(error, 'TransientTransactionError')
-  return RETRYABLE.has(code) || hasLabel(error, 'TransientTransactionError')
+  const isKnown = code === null ? BROKEN_CONNECTION.has(nameOf(error)) : RETRYABLE.has(code)
+  return isKnown || hasLabel(error, 'TransientTransactionError')
 }
 
 /** Returns whether the server undid the transaction because it conflicted with another one. */

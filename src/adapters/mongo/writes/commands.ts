@@ -11,7 +11,7 @@ import { increment, sumChanges, type SumChanges } from '../documents/scope-docum
 export interface Update {
   readonly q: { readonly _id: string }
   readonly u: object
-  readonly upsert: boolean
+  readonly upsert?: boolean
   readonly hint?: string
 }
 
@@ -103,15 +103,17 @@ export async function insert(
   if (documents.length > 0) await runCommand(namespace, { insert: collectionName, documents }, session)
 }
 
-async function removeById(
+/** Removes documents. Returns how many existed. */
+export async function removeById(
   namespace: Namespace,
   session: ClientSession,
   { collectionName }: Collection<Stored>,
   ids: readonly string[],
-): Promise<void> {
-  if (ids.length === 0) return
+): Promise<number> {
+  if (ids.length === 0) return 0
   const deletes = [{ q: { _id: { $in: ids } }, limit: 0 }]
-  await runCommand(namespace, { delete: collectionName, deletes }, session)
+  const { n } = await runCommand(namespace, { delete: collectionName, deletes }, session)
+  return Number(n)
 }
 
 /** Builds a statement that creates or replaces a document. A concurrent change of it makes the transaction fail. */

@@ -15,8 +15,6 @@ import type { NewEvent } from '../documents/event-document.js'
 import { applyChanges, replacement } from './commands.js'
 import { byteLocks, findLeftoversNaming, keysNaming, knownBytes } from './adopt.js'
 
-type AdoptWrite = KeyWrite<'adopt'>
-
 export interface DecideOptions {
   /** The scopes that the writes may change, beside those that they name. */
   readonly scopes: Iterable<string>
@@ -142,7 +140,7 @@ function eventsOf({ command }: KeyWrite, { event }: KeyChange): NewEvent[] {
   return event ? [{ ...event, createdAt: command.now }] : []
 }
 
-function isAdopt(write: KeyWrite): write is AdoptWrite {
+function isAdopt(write: KeyWrite): write is KeyWrite<'adopt'> {
   return write.kind === 'adopt'
 }
 
