@@ -39,7 +39,6 @@ export interface MongoDriverOptions {
   readonly events?: boolean | undefined
 }
 
-/** Creates the store driver for MongoDB. */
 export function createMongoDriver({ namespace, timeout, events }: MongoDriverOptions): StoreDriver {
   const withDeadline = createDeadline(timeout)
   const withRecountDeadline = createDeadline(timeout * RECOUNT_FACTOR)

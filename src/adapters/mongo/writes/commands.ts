@@ -1,19 +1,11 @@
 import type { ClientSession, Collection } from 'mongodb'
 import { keyId } from '../../../core/names.js'
 import { scopeOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
-import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
+import { runCommand, type Namespace, type Stored, type Update } from '../connection/namespace.js'
 import { recordings, type NewEvent } from '../documents/event-document.js'
 import { historyDocument, leftoverDocument } from '../documents/traces.js'
 import { keyDocument } from '../documents/key-document.js'
 import { increment, sumChanges, type SumChanges } from '../documents/scope-document.js'
-
-/** A statement of an `update` command. */
-export interface Update {
-  readonly q: { readonly _id: string }
-  readonly u: object
-  readonly upsert?: boolean
-  readonly hint?: string
-}
 
 export interface ApplyOptions {
   /** Whether the documents of keys that become free are already removed. Default: `false`. */

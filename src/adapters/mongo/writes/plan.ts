@@ -24,12 +24,6 @@ export interface DecideOptions {
   readonly recordsEvents: boolean
 }
 
-/** The state before the writes. */
-interface Found {
-  readonly keys: ReadonlyMap<string, KeyDocument>
-  readonly usages: Map<string, ScopeUsage>
-}
-
 /**
  * Runs writes of different keys within a transaction, in order: reads what they need, plans each of them on the result
  * of the previous ones, and writes the changes. Takes one command to read and one to write. Adopting, freeing keys,
@@ -148,12 +142,13 @@ function adoptionsIn(writes: readonly KeyWrite[]): AdoptCommand[] {
   return writes.filter(isAdopt).map(({ command }) => command)
 }
 
+/** Finds the state before the writes. */
 async function findAll(
   namespace: Namespace,
   session: ClientSession,
   writes: readonly KeyWrite[],
   known: Iterable<string>,
-): Promise<Found> {
+) {
   const ids = writes.map(({ command }) => keyId(command))
   const scopes = [...known, ...writes.flatMap(scopesGiven)]
   const first = await findById(namespace, session, [...ids, ...scopes], keysNaming(adoptionsIn(writes)))

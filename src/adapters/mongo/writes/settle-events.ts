@@ -2,7 +2,7 @@ import type { ClientSession } from 'mongodb'
 import type { EventSettlement, SettleEventsCommand } from '../../../core/store/driver.js'
 import type { Call } from '../connection/deadline.js'
 import { isWriteConflict } from '../connection/failures.js'
-import { runCommand, type Namespace } from '../connection/namespace.js'
+import { runCommand, type Namespace, type Update } from '../connection/namespace.js'
 import { transact } from '../connection/transactions.js'
 import {
   inQueues,
@@ -10,7 +10,7 @@ import {
   type InQueue,
   type QueueDocument,
 } from '../documents/event-document.js'
-import { removeById, update, type Update } from './commands.js'
+import { removeById, update } from './commands.js'
 
 type Settlement = InQueue<EventSettlement>
 
