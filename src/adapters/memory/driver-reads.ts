@@ -11,7 +11,6 @@ function copyOwn(row: StorageObject | null, { scope }: FindQuery): StorageObject
   return row && (scope === null || row.scope === scope) ? copyObject(row) : null
 }
 
-/** Creates the methods that read rows and leftovers. */
 export function readMethods(tables: Tables) {
   function findPending(
     reference: ObjectReference,

@@ -6,7 +6,6 @@ import { endOfDate } from './sorted-map.js'
 import { isRow } from './stored-names.js'
 import type { Tables } from './tables.js'
 
-/** Creates the methods that change rows and leftovers. */
 export function writeMethods(tables: Tables) {
   const usage = (scope: string) => tables.usage(scope)
 

@@ -58,16 +58,13 @@ function listed(entry: Entry): ListedEvent {
 
 /** The events that are still to be settled. Only the oldest event of an object can be claimed, so only that one is removed. */
 export class EventTable {
-  /** Whether events are on. */
-  readonly isRecording: boolean
   readonly #byId = new SortedMap<Entry>()
   readonly #queues = new Map<string, Queue>()
   /** The oldest event of each object, by when it is due. */
   readonly #due = new SortedMap<Entry>()
 
-  constructor(isRecording: boolean) {
-    this.isRecording = isRecording
-  }
+  /** `isRecording`: whether events are on. */
+  constructor(readonly isRecording: boolean) {}
 
   /** The number of entries in each index. */
   get sizes(): { readonly events: number; readonly objects: number; readonly due: number } {

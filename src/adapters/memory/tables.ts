@@ -15,11 +15,6 @@ import { type RowsByStatus, type ScopeTable, ScopeTables } from './scope-tables.
 import { datePosition, SortedMap } from './sorted-map.js'
 import { StoredNames } from './stored-names.js'
 
-export interface TablesOptions {
-  /** Whether changes of active objects are recorded as events. Default `false`. */
-  readonly events?: boolean
-}
-
 /** The rows, with an index for every read. No method awaits, so every change is atomic. */
 export class Tables {
   readonly #live = new Map<string, LiveRows>()
@@ -32,7 +27,8 @@ export class Tables {
   readonly leftovers = new LeftoverTable(this.names)
   readonly events: EventTable
 
-  constructor({ events = false }: TablesOptions = {}) {
+  /** `events`: whether changes of active objects are recorded. */
+  constructor({ events = false }: { readonly events?: boolean } = {}) {
     this.events = new EventTable(events)
   }
 
@@ -69,7 +65,6 @@ export class Tables {
     return scope === null ? this.#deleted : (this.#scopes.get(scope)?.deleted ?? null)
   }
 
-  /** Applies a change to the rows. */
   apply({ before, after, history, leftovers, row }: Omit<KeyChange, 'outcome'>): void {
     this.#replaceRow(before.active, after.active)
     this.#replaceRow(before.pending, after.pending)

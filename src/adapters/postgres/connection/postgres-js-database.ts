@@ -29,8 +29,6 @@ const ROW_TRANSFORM =
  */
 export function postgresJsDatabase(sql: PostgresSql, { named }: { readonly named: boolean }): Database {
   const database: Database = {
-    isBorrowed: false,
-
     async run({ text }, values) {
       const parameters = values.map((value) => sql.typed(textOf(value), UNKNOWN)) as never[]
       return readRows(await sql.unsafe(text, parameters, { prepare: named }).raw())
