@@ -60,7 +60,7 @@ export async function withBucket<T>(
   { s3Endpoint: endpoint }: EndpointOption,
   work: (context: JobContext) => Promise<T>,
 ): Promise<T> {
-  if (endpoint !== undefined && !/^https?:$/.test(protocolOf(endpoint))) {
+  if (endpoint !== undefined && !(URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))) {
     throw new UsageError('--s3-endpoint must be a URL that starts with http:// or https://.')
   }
   const { S3Client } = await loadDriver('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'))
@@ -76,8 +76,4 @@ export async function withBucket<T>(
   } finally {
     client.destroy()
   }
-}
-
-function protocolOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).protocol : ''
 }

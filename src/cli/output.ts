@@ -7,24 +7,14 @@ export interface Item {
   readonly text: string | null
 }
 
-/** Writes results to stdout, and everything else, such as progress and errors, to stderr. */
-export interface Output {
-  /** Writes items, and waits for a slow reader. */
-  items(items: readonly Item[]): Promise<void>
-  /** Writes text unchanged in both formats. */
-  raw(text: string): Promise<void>
-  note(message: string): void
-  /** Says what a job did. The JSON output has a result with the same numbers instead. */
-  summary(message: string): void
-  error(message: string, hints: readonly string[]): void
-  progress(total: number | null): Progress
-}
+export type Output = ReturnType<typeof createOutput>
 
+/** Writes results to stdout, and everything else, such as progress and errors, to stderr. */
 export function createOutput(
   { stdout, stderr }: Pick<NodeJS.Process, 'stdout' | 'stderr'>,
   { json }: { readonly json: boolean },
   onReaderGone: () => void,
-): Output {
+) {
   let isClosed = false
   // `write` handles the failure of each write.
   stdout.on('error', () => undefined)
@@ -47,18 +37,21 @@ export function createOutput(
   const sayJson = (line: object) => say(JSON.stringify(line))
 
   return {
-    items(items) {
+    /** Writes items, and waits for a slow reader. */
+    items(items: readonly Item[]): Promise<void> {
       // Both streams share the terminal. The next step redraws the bar below the items.
       if (stdout.isTTY) bar.end()
       const texts = items.map(textOf).filter((text) => text !== null)
       return write(texts.map((text) => `${text}\n`).join(''))
     },
+    /** Writes text unchanged in both formats. */
     raw: write,
-    note: (message) => (json ? sayJson({ message }) : say(message)),
-    summary: (message) => (json ? undefined : say(message)),
-    error: (message, hints) =>
+    note: (message: string) => (json ? sayJson({ message }) : say(message)),
+    /** Says what a job did. The JSON output has a result with the same numbers instead. */
+    summary: (message: string) => (json ? undefined : say(message)),
+    error: (message: string, hints: readonly string[]) =>
       json ? sayJson({ error: { message, hints } }) : say([`svc-db: ${message}`, ...hints].join('\n  ')),
-    progress(total) {
+    progress(total: number | null): Progress {
       if (json) return progressLines(sayJson, total)
       if (!stderr.isTTY) return NO_PROGRESS
       return (bar = progressBar((text) => void stderr.write(text), total))

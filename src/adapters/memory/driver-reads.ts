@@ -6,34 +6,12 @@ import { datePosition, endOfDate } from './sorted-map.js'
 import { isRow, storedName } from './stored-names.js'
 import type { Tables } from './tables.js'
 
-type Reads = Pick<
-  StoreDriver,
-  | 'list'
-  | 'count'
-  | 'usage'
-  | 'find'
-  | 'findActive'
-  | 'findPending'
-  | 'findPendingMultipart'
-  | 'findById'
-  | 'listScopes'
-  | 'listStored'
-  | 'listExpired'
-  | 'listLeftovers'
-  | 'listDueLeftovers'
->
-
-function copyWithoutMetadata(row: StorageObject): StorageObject {
-  return copyObject({ ...row, metadata: null })
-}
-
 /** Copies the row unless it belongs to another scope than the query names. */
 function copyOwn(row: StorageObject | null, { scope }: FindQuery): StorageObject | null {
   return row && (scope === null || row.scope === scope) ? copyObject(row) : null
 }
 
-/** Creates the methods that read rows and leftovers. */
-export function readMethods(tables: Tables): Reads {
+export function readMethods(tables: Tables) {
   function findPending(
     reference: ObjectReference,
     wanted: (pending: StorageObject) => boolean,
@@ -47,7 +25,9 @@ export function readMethods(tables: Tables): Reads {
       const rows = tables.rows(scope, route)
       if (!rows) return []
       const pages = statuses.map((status) => rows[status].descending(before, limit))
-      return newestFirst(pages, limit).map(withMetadata ? copyObject : copyWithoutMetadata)
+      return newestFirst(pages, limit).map((row) =>
+        copyObject(withMetadata ? row : { ...row, metadata: null }),
+      )
     },
 
     async count({ scope, statuses }) {
@@ -55,18 +35,14 @@ export function readMethods(tables: Tables): Reads {
       return statuses.reduce((sum, status) => sum + (rows?.[status].size ?? 0), 0)
     },
 
-    async usage(scope) {
-      return { ...tables.usage(scope) }
-    },
+    usage: async (scope) => ({ ...tables.usage(scope) }),
 
     async find(query) {
       const { active, pending } = tables.liveRows(query)
       return copyOwn(active ?? pending ?? tables.newestDeleted(query), query)
     },
 
-    async findActive(query) {
-      return copyOwn(tables.liveRows(query).active, query)
-    },
+    findActive: async (query) => copyOwn(tables.liveRows(query).active, query),
 
     async findPending(query) {
       return findPending(
@@ -89,7 +65,7 @@ export function readMethods(tables: Tables): Reads {
     },
 
     async findById({ id, scope }) {
-      const row = tables.rowWithId(id, scope)
+      const row = tables.ids.find(id, scope)
       return row && copyObject(row)
     },
 
@@ -125,7 +101,7 @@ export function readMethods(tables: Tables): Reads {
       const { byDue } = tables.leftovers.of(scope) ?? {}
       return byDue?.ascending(from, endOfDate(dueBefore), limit).map(copyLeftover) ?? []
     },
-  }
+  } satisfies Partial<StoreDriver>
 }
 
 /** Merges pages that are sorted newest first. */

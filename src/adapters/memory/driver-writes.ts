@@ -6,24 +6,7 @@ import { endOfDate } from './sorted-map.js'
 import { isRow } from './stored-names.js'
 import type { Tables } from './tables.js'
 
-type Writes = Pick<
-  StoreDriver,
-  | 'reserve'
-  | 'confirm'
-  | 'setUploadId'
-  | 'release'
-  | 'remove'
-  | 'update'
-  | 'transfer'
-  | 'adopt'
-  | 'purgeExpired'
-  | 'deferLeftover'
-  | 'forgetLeftover'
-  | 'purgeDeleted'
->
-
-/** Creates the methods that change rows and leftovers. */
-export function writeMethods(tables: Tables): Writes {
+export function writeMethods(tables: Tables) {
   const usage = (scope: string) => tables.usage(scope)
 
   /** Returns what names the bytes that a command adopts, except the row that receives them. */
@@ -66,18 +49,13 @@ export function writeMethods(tables: Tables): Writes {
       }
     },
 
-    async deferLeftover({ attemptId, until }) {
-      return tables.leftovers.defer(attemptId, until)
-    },
-
-    async forgetLeftover(attemptId) {
-      return tables.leftovers.forget(attemptId)
-    },
+    deferLeftover: async ({ attemptId, until }) => tables.leftovers.defer(attemptId, until),
+    forgetLeftover: async (attemptId) => tables.leftovers.forget(attemptId),
 
     async purgeDeleted({ scope, before, limit }) {
       const rows = tables.deleted(scope)?.ascending(null, endOfDate(before), limit) ?? []
       for (const row of rows) tables.dropHistory(row)
       return { dropped: rows.length, scopes: [...new Set(rows.map((row) => row.scope))] }
     },
-  }
+  } satisfies Partial<StoreDriver>
 }

@@ -9,12 +9,13 @@ import type {
   ListEventsQuery,
   SettleEventsCommand,
 } from '../../core/store/driver.js'
-import type {
-  EventCounts,
-  EventPage,
-  ListedEvent,
-  RecordedChange,
-  StoredEvent,
+import {
+  recordedChange,
+  type EventCounts,
+  type EventPage,
+  type ListedEvent,
+  type RecordedChange,
+  type StoredEvent,
 } from '../../core/store/events.js'
 import { copyObject } from '../../core/store/records.js'
 import { datePosition, endOfDate, SortedMap } from './sorted-map.js'
@@ -25,10 +26,10 @@ interface Entry {
   readonly change: RecordedChange
   readonly createdAt: Date
   attempts: number
+  /** When it can be claimed, unless an older one is there. Under a claim, its end. */
   dueAt: Date
   /** The token of the last claim. `null` if the event was never claimed, or waits for a retry. */
   claim: string | null
-  claimedUntil: Date | null
   /** The next event of the object. */
   next: Entry | null
 }
@@ -39,39 +40,26 @@ interface Queue {
   newest: Entry
 }
 
-function copyChange(change: RecordedChange): RecordedChange {
-  const object = copyObject(change.object)
-  return change.previous === null
-    ? { ...change, object }
-    : { ...change, object, previous: copyObject(change.previous) }
-}
-
-function copyRecord({ id, change, createdAt }: Entry) {
-  return { id, ...copyChange(change), createdAt: new Date(createdAt) }
+function copyRecord({ id, change: { type, object, previous }, createdAt }: Entry) {
+  const change = recordedChange(type, copyObject(object), previous && copyObject(previous))
+  return { id, ...change, createdAt: new Date(createdAt) }
 }
 
 function listed(entry: Entry): ListedEvent {
-  const { attempts, dueAt, claimedUntil } = entry
-  return {
-    ...copyRecord(entry),
-    attempts,
-    dueAt: new Date(dueAt),
-    claimedUntil: claimedUntil && new Date(claimedUntil),
-  }
+  const { attempts, dueAt, claim } = entry
+  const claimedUntil = claim === null ? null : new Date(dueAt)
+  return { ...copyRecord(entry), attempts, dueAt: new Date(dueAt), claimedUntil }
 }
 
 /** The events that are still to be settled. Only the oldest event of an object can be claimed, so only that one is removed. */
 export class EventTable {
-  /** Whether events are on. */
-  readonly isRecording: boolean
   readonly #byId = new SortedMap<Entry>()
   readonly #queues = new Map<string, Queue>()
   /** The oldest event of each object, by when it is due. */
   readonly #due = new SortedMap<Entry>()
 
-  constructor(isRecording: boolean) {
-    this.isRecording = isRecording
-  }
+  /** `isRecording`: whether events are on. */
+  constructor(readonly isRecording: boolean) {}
 
   /** The number of entries in each index. */
   get sizes(): { readonly events: number; readonly objects: number; readonly due: number } {
@@ -88,7 +76,6 @@ export class EventTable {
       attempts: 0,
       dueAt: now,
       claim: null,
-      claimedUntil: null,
       next: null,
     }
     this.#byId.set(entry.id, entry)
@@ -108,7 +95,7 @@ export class EventTable {
       : this.#due.ascending(null, endOfDate(now), limit)
     return due.map((entry) => {
       const claim = createAttemptId({ now: () => now })
-      this.#schedule(entry, { claim, until })
+      this.#schedule(entry, claim, until)
       entry.attempts++
       return { ...copyRecord(entry), attempts: entry.attempts, claim }
     })
@@ -117,14 +104,14 @@ export class EventTable {
   /** Returns the ids whose claim held. */
   settle({ entries }: SettleEventsCommand): string[] {
     return this.#forHeld(entries, (entry, { retryAt }) => {
-      if (retryAt) this.#schedule(entry, { claim: null, until: retryAt })
+      if (retryAt) this.#schedule(entry, null, retryAt)
       else this.#remove(entry)
     })
   }
 
   /** Returns the ids whose claim held. */
   extend({ entries, until }: ExtendClaimsCommand): string[] {
-    return this.#forHeld(entries, (entry, { claim }) => this.#schedule(entry, { claim, until }))
+    return this.#forHeld(entries, (entry, { claim }) => this.#schedule(entry, claim, until))
   }
 
   page({ limit, after }: ListEventsQuery): EventPage {
@@ -139,9 +126,9 @@ export class EventTable {
     let waiting = 0
     let claimed = 0
     let retrying = 0
-    for (const { attempts, claimedUntil } of this.#byId.ascending(null, null, Infinity)) {
+    for (const { attempts, claim, dueAt } of this.#byId.ascending(null, null, Infinity)) {
       if (attempts === 0) waiting++
-      else if (claimedUntil && claimedUntil > now) claimed++
+      else if (claim !== null && dueAt > now) claimed++
       else retrying++
     }
     return { waiting, claimed, retrying }
@@ -168,10 +155,9 @@ export class EventTable {
   }
 
   /** Sets when the oldest event of an object is due: at the end of a claim, or, without one, for a retry. */
-  #schedule(entry: Entry, { claim, until }: { readonly claim: string | null; readonly until: Date }): void {
+  #schedule(entry: Entry, claim: string | null, until: Date): void {
     this.#due.delete(datePosition(entry.dueAt, entry.id))
     entry.claim = claim
-    entry.claimedUntil = claim === null ? null : until
     entry.dueAt = until
     this.#addDue(entry)
   }

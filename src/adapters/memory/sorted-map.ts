@@ -19,7 +19,6 @@ export class SortedMap<V> {
     return this.#size
   }
 
-  /** Returns the value under a key. */
   get(key: string): V | undefined {
     const chunk = this.#chunks[this.#chunkFor(key)]
     const index = chunk ? firstFrom(chunk.keys, key) : 0

@@ -15,24 +15,20 @@ import { type RowsByStatus, type ScopeTable, ScopeTables } from './scope-tables.
 import { datePosition, SortedMap } from './sorted-map.js'
 import { StoredNames } from './stored-names.js'
 
-export interface TablesOptions {
-  /** Whether changes of active objects are recorded as events. Default `false`. */
-  readonly events?: boolean
-}
-
 /** The rows, with an index for every read. No method awaits, so every change is atomic. */
 export class Tables {
   readonly #live = new Map<string, LiveRows>()
   readonly #history = new Map<string, SortedMap<StorageObject>>()
-  readonly #ids = new RowsById()
   readonly #scopes = new ScopeTables()
   readonly #expiring = new SortedMap<StorageObject>()
   readonly #deleted = new SortedMap<StorageObject>()
+  readonly ids = new RowsById()
   readonly names = new StoredNames()
   readonly leftovers = new LeftoverTable(this.names)
   readonly events: EventTable
 
-  constructor({ events = false }: TablesOptions = {}) {
+  /** `events`: whether changes of active objects are recorded. */
+  constructor({ events = false }: { readonly events?: boolean } = {}) {
     this.events = new EventTable(events)
   }
 
@@ -42,11 +38,6 @@ export class Tables {
 
   newestDeleted(reference: ObjectReference): StorageObject | null {
     return this.#history.get(keyId(reference))?.descending(null, 1)[0] ?? null
-  }
-
-  /** Returns the row with this id, of a scope or of any (`null`), live before deleted. */
-  rowWithId(id: string, scope: string | null): StorageObject | null {
-    return this.#ids.find(id, scope)
   }
 
   usage(scope: string): ScopeUsage {
@@ -74,7 +65,6 @@ export class Tables {
     return scope === null ? this.#deleted : (this.#scopes.get(scope)?.deleted ?? null)
   }
 
-  /** Applies a change to the rows. */
   apply({ before, after, history, leftovers, row }: Omit<KeyChange, 'outcome'>): void {
     this.#replaceRow(before.active, after.active)
     this.#replaceRow(before.pending, after.pending)
@@ -134,7 +124,7 @@ export class Tables {
 
   #index(row: StorageObject): void {
     this.#scopes.add(row)
-    this.#ids.add(row)
+    this.ids.add(row)
     if (row.status !== 'deleted') this.names.add(row)
     if (row.expiresAt) this.#expiring.set(datePosition(row.expiresAt, row.id), row)
     if (row.deletedAt) this.#deleted.set(datePosition(row.deletedAt, row.id), row)
@@ -142,7 +132,7 @@ export class Tables {
 
   #unindex(row: StorageObject): void {
     this.#scopes.delete(row)
-    this.#ids.delete(row)
+    this.ids.delete(row)
     if (row.status !== 'deleted') this.names.delete(row)
     if (row.expiresAt) this.#expiring.delete(datePosition(row.expiresAt, row.id))
     if (row.deletedAt) this.#deleted.delete(datePosition(row.deletedAt, row.id))

@@ -10,7 +10,7 @@ import { runCommand, type Namespace } from './connection/namespace.js'
 import { readWithRetry, type Read } from './connection/reads.js'
 import { transact } from './connection/transactions.js'
 import { countsIn, usageIn } from './documents/scope-document.js'
-import { createEventMethods } from './events.js'
+import { countEvents, listEvents } from './reads/events.js'
 import { findAny, findById, findLive, findSums } from './reads/finds.js'
 import { listDueLeftovers, listExpired, listLeftovers, listObjects } from './reads/lists.js'
 import { listScopes } from './reads/list-scopes.js'
@@ -18,10 +18,12 @@ import { listStored } from './reads/stored.js'
 import { recount, type Recount } from './reads/recount.js'
 import { migrate } from './schema/migrate.js'
 import { verify } from './schema/verify.js'
-import { createStateCheck } from './schema/version.js'
+import { createStateCheck, readState } from './schema/version.js'
+import { createClaims, extendClaims } from './writes/claims.js'
 import { dropHistory, findHistoryBefore } from './writes/purge.js'
 import { repairSums } from './writes/repair.js'
 import { createKeyWrites } from './writes/key-writes.js'
+import { settleEvents } from './writes/settle-events.js'
 
 /** A recount reads all rows, so its timeout is this many times longer. */
 const RECOUNT_FACTOR = 10
@@ -37,12 +39,12 @@ export interface MongoDriverOptions {
   readonly events?: boolean | undefined
 }
 
-/** Creates the store driver for MongoDB. */
 export function createMongoDriver({ namespace, timeout, events }: MongoDriverOptions): StoreDriver {
   const withDeadline = createDeadline(timeout)
   const withRecountDeadline = createDeadline(timeout * RECOUNT_FACTOR)
   const state = createStateCheck(namespace)
   const runKeyWrite = createKeyWrites(namespace, () => state.recordsEvents)
+  const claimEvents = createClaims(namespace)
 
   /** Runs a call with a deadline, checks the schema first, and maps errors. */
   function run<T>(work: (call: Call) => Promise<T>, limit = withDeadline): Promise<T> {
@@ -65,18 +67,13 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
     run((call) => runKeyWrite(call, keyWrite, scope))
 
   return {
-    ...createEventMethods({ namespace, run }),
-
     list: (query) => read(listObjects(namespace, query)),
     async count({ scope, statuses }) {
       const counts = countsIn(await read(findSums(namespace, scope)))
       return statuses.reduce((count, status) => count + counts[status], 0)
     },
 
-    async usage(scope) {
-      return usageIn(await read(findSums(namespace, scope)))
-    },
-
+    usage: async (scope) => usageIn(await read(findSums(namespace, scope))),
     find: (query) => read(findAny(namespace, query)),
     findActive: (query) => read(findLive(namespace, query, 'active')),
     async findPending({ id, uploadId, ...query }) {
@@ -116,22 +113,27 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
       }
     },
 
+    claimEvents: (command) => run((call) => claimEvents(call, command)),
+    settleEvents: (command) => settleEvents(namespace, run, command),
+    extendClaims: (command) => run((call) => extendClaims(namespace, call, command)),
+    listEvents: async (query) => read(listEvents(namespace, query)),
+    countEvents: (query) => read(countEvents(namespace, query)),
+    recordsEvents: async () => (await run((call) => readState(namespace, call))).events,
+
     listLeftovers: (query) => read(listLeftovers(namespace, query)),
     listDueLeftovers: (query) => read(listDueLeftovers(namespace, query)),
-    async deferLeftover({ attemptId, until }) {
-      return inTransaction(async (session) => {
+    deferLeftover: ({ attemptId, until }) =>
+      inTransaction(async (session) => {
         const change = { $set: { dueAt: until } }
         const { matchedCount } = await namespace.leftovers.updateOne({ _id: attemptId }, change, { session })
         return matchedCount > 0
-      })
-    },
+      }),
 
-    async forgetLeftover(attemptId) {
-      return inTransaction(async (session) => {
+    forgetLeftover: (attemptId) =>
+      inTransaction(async (session) => {
         const { deletedCount } = await namespace.leftovers.deleteOne({ _id: attemptId }, { session })
         return deletedCount > 0
-      })
-    },
+      }),
 
     async purgeDeleted(command) {
       const found = await read(findHistoryBefore(namespace, command))
@@ -152,14 +154,8 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
       return result
     },
 
-    async verify() {
-      return withDeadline((call) => verify(namespace, call)).catch(rethrow)
-    },
-
-    async checkUsage(scope) {
-      return differences(await recounted(scope))
-    },
-
+    verify: () => withDeadline((call) => verify(namespace, call)).catch(rethrow),
+    checkUsage: async (scope) => differences(await recounted(scope)),
     async repairUsage(scope) {
       const repaired: Recount[] = []
       for (const wrong of await recounted(scope)) {

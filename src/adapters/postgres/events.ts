@@ -19,16 +19,11 @@ import { readNumber } from './sql/rows.js'
  */
 const SETTLE_BATCH_SIZE = 200
 
-export type EventMethods = Pick<
-  StoreDriver,
-  'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents' | 'recordsEvents'
->
-
 /**
  * Creates the event methods. A claim or a settlement whose response was lost is not repeated: a repeat would claim more
  * events, or miss those it settled.
  */
-export function createEventMethods(call: Call, statements: EventStatements): EventMethods {
+export function createEventMethods(call: Call, statements: EventStatements) {
   return {
     async claimEvents({ limit, reference, now, until }) {
       const { bucket, key } = reference ?? { bucket: null, key: null }
@@ -79,7 +74,7 @@ export function createEventMethods(call: Call, statements: EventStatements): Eve
     },
 
     recordsEvents: async () => (await call(statements.isOn, [], { repeatable: true })).length > 0,
-  }
+  } satisfies Partial<StoreDriver>
 }
 
 function idsOf(places: readonly EventPlace[], rows: readonly TextRow[]): string[] {

@@ -54,10 +54,7 @@ export function checkAdapterOptions(
   const database = withTimeLimit(databaseOf(pool, 'pool', named))
   return {
     database,
-    readDatabase:
-      readPool === null || readPool === undefined
-        ? database
-        : withTimeLimit(databaseOf(readPool, 'readPool', named)),
+    readDatabase: readPool == null ? database : withTimeLimit(databaseOf(readPool, 'readPool', named)),
     ...checkSchemaOptions(caller, options),
     now: now ?? null,
   }

@@ -1,6 +1,6 @@
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import { createStore } from '../../core/store/create-store.js'
-import type { StoreDriver } from '../../core/store/driver.js'
+import type { RowsOutcome, StoreDriver } from '../../core/store/driver.js'
 import type { StoreParts } from '../../core/store/store-parts.js'
 import { createUsageCache, type UsageCache, type UsageCacheOptions } from './usage-cache.js'
 
@@ -28,8 +28,9 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
       await cache.abandon(pending, mayTouchOthers)
       throw error
     }
-    if (isUncertain(result)) await cache.abandon(pending, mayTouchOthers)
-    else await cache.end(pending, touchesAll ? 'all' : scopesOf(result))
+    const { scopes: touched = [], isUncertain } = result as Partial<RowsOutcome>
+    if (isUncertain) await cache.abandon(pending, mayTouchOthers)
+    else await cache.end(pending, touchesAll ? 'all' : touched)
     return result
   }
 
@@ -97,12 +98,4 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
 /** Returns the scopes of a call with an optional scope. */
 function named({ scope }: { readonly scope: string | null }): readonly string[] | null {
   return scope === null ? null : [scope]
-}
-
-function isUncertain(result: object): boolean {
-  return (result as { readonly isUncertain?: boolean }).isUncertain ?? false
-}
-
-function scopesOf(result: object): readonly string[] {
-  return (result as { readonly scopes?: readonly string[] }).scopes ?? []
 }

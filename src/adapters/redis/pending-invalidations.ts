@@ -22,9 +22,8 @@ export interface Invalidation {
 /** Builds the invalidation after a write that touched these scopes, or of all scopes if there are too many. */
 export function invalidationOf(scopes: Iterable<string>, ended: readonly Mark[]): Invalidation {
   const distinct = [...new Set(scopes)]
-  return distinct.length > MAX_SCOPES
-    ? { scopes: [], all: true, ended, renewed: [] }
-    : { scopes: distinct, all: false, ended, renewed: [] }
+  const all = distinct.length > MAX_SCOPES
+  return { scopes: all ? [] : distinct, all, ended, renewed: [] }
 }
 
 /** Collects the invalidations that Redis did not confirm. */

@@ -41,17 +41,9 @@ export function createRecordKeeper(
     pendingTtlSeconds: options.pendingTtlSeconds ?? DEFAULT_PENDING_TTL_SECONDS,
     deleteMode: options.deleteMode ?? 'soft',
 
-    callerOf(request) {
-      return resolveScopeOnce(resolveScope, request)
-    },
-
-    resolveScope(request) {
-      return requireScope(resolveScope, request)
-    },
-
-    quotaOf(scope, request) {
-      return resolveQuota(options.quota ?? null, scope, request)
-    },
+    callerOf: (request) => resolveScopeOnce(resolveScope, request),
+    resolveScope: (request) => requireScope(resolveScope, request),
+    quotaOf: (scope, request) => resolveQuota(options.quota ?? null, scope, request),
 
     async reserve(input, request) {
       const object = await objects.reserve(input)

@@ -1,6 +1,6 @@
 import { hexOf } from '../bytes.js'
 
-const ATTEMPT_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+export const ATTEMPT_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** A UUIDv7 has 48 bits of time and 74 free bits. The upper 32 of these count within a millisecond; 42 are random. */
 const TIME_LIMIT = 2 ** 48

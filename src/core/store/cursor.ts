@@ -50,7 +50,10 @@ function encode(kind: number, position: Uint8Array): string {
 
 /** Returns the position in a cursor of this kind. */
 function decode(kind: number, cursor: unknown): Uint8Array {
-  const bytes = bytesIn(cursor)
+  const isText = typeof cursor === 'string' && cursor.length <= MAX_LENGTH && /^[A-Za-z0-9_-]+$/.test(cursor)
+  // No number of bytes has one character more than a multiple of 4.
+  if (!isText || cursor.length % 4 === 1) throw new StorageError('INVALID_CURSOR')
+  const bytes = fromBase64Url(cursor)
   const end = bytes.length - CHECKSUM_LENGTH
   if (end > 1 && bytes[0] === kind) {
     const position = bytes.subarray(1, end)
@@ -58,13 +61,6 @@ function decode(kind: number, cursor: unknown): Uint8Array {
     if (encode(kind, position) === cursor) return position
   }
   throw new StorageError('INVALID_CURSOR')
-}
-
-function bytesIn(cursor: unknown): Uint8Array {
-  const isText = typeof cursor === 'string' && cursor.length <= MAX_LENGTH && /^[A-Za-z0-9_-]+$/.test(cursor)
-  // No number of bytes has one character more than a multiple of 4.
-  if (!isText || cursor.length % 4 === 1) throw new StorageError('INVALID_CURSOR')
-  return fromBase64Url(cursor)
 }
 
 /** CRC-32 (IEEE 802.3). It detects accidental changes; tampering needs no protection, because a cursor grants no access. */

@@ -11,14 +11,11 @@ export interface Call {
   lastError: unknown
 }
 
-/** Runs the work of a call and rejects once its deadline has passed. */
-export type WithDeadline = <T>(work: (call: Call) => Promise<T>) => Promise<T>
-
 /**
- * Limits calls to `timeout` milliseconds, retries included. The driver itself waits as long as the connection is open,
- * which is forever if the server hangs.
+ * Limits calls to `timeout` milliseconds, retries included. Each rejects once its deadline has passed. The driver itself
+ * waits as long as the connection is open, which is forever if the server hangs.
  */
-export function createDeadline(timeout: number): WithDeadline {
+export function createDeadline(timeout: number) {
   return <T>(work: (call: Call) => Promise<T>) =>
     new Promise<T>((resolve, reject) => {
       let expire = () => {}

@@ -10,6 +10,7 @@ const WRITE_CONFLICT = 112
 const DUPLICATE_KEY = 11000
 const NO_SUCH_TRANSACTION = 251
 const UNKNOWN_INDEX = 2
+export const TIME_LIMIT_EXCEEDED = 50
 /** The transaction lasted longer than `transactionLifetimeLimitSeconds`. The server gives this error no label. */
 const TRANSACTION_EXPIRED = 290
 
@@ -69,9 +70,8 @@ function hasLabel(error: unknown, label: string): boolean {
  */
 export function isRetryable(error: unknown): boolean {
   const code = serverCode(error)
-  if (code === null)
-    return BROKEN_CONNECTION.has(nameOf(error)) || hasLabel(error, 'TransientTransactionError')
-  return RETRYABLE.has(code) || hasLabel(error, 'TransientTransactionError')
+  const isKnown = code === null ? BROKEN_CONNECTION.has(nameOf(error)) : RETRYABLE.has(code)
+  return isKnown || hasLabel(error, 'TransientTransactionError')
 }
 
 /** Returns whether the server undid the transaction because it conflicted with another one. */
@@ -118,11 +118,6 @@ const UNUSABLE: Readonly<Record<number, string>> = {
   8000: 'MongoDB rejected the login.',
 }
 
-/** The same for failures that may pass. */
-const UNAVAILABLE: Readonly<Record<number, string>> = {
-  50: 'MongoDB cancelled the operation because it exceeded its time limit.',
-}
-
 /** Returns whether a DNS lookup for a `mongodb+srv:` URL failed. The driver passes such errors on unchanged. */
 function isDnsError(error: unknown): boolean {
   const { syscall } = (error ?? {}) as { syscall?: unknown }
@@ -139,13 +134,13 @@ export function databaseError(error: unknown): unknown {
     return new StorageError('DATABASE_UNAVAILABLE', { message: error.message, cause: error.cause })
   }
   const code = serverCode(error)
-  if (code !== null) {
-    const unusable = UNUSABLE[code]
-    if (unusable !== undefined) {
-      return new StorageError('DATABASE_UNAVAILABLE', { message: unusable, cause: error, retryable: false })
-    }
-    const message = UNAVAILABLE[code]
-    if (message !== undefined) return new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
+  const unusable = code === null ? undefined : UNUSABLE[code]
+  if (unusable !== undefined) {
+    return new StorageError('DATABASE_UNAVAILABLE', { message: unusable, cause: error, retryable: false })
+  }
+  if (code === TIME_LIMIT_EXCEEDED) {
+    const message = 'MongoDB cancelled the operation because it exceeded its time limit.'
+    return new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
   }
   const isUnavailable = isRetryable(error) || UNREACHABLE.has(nameOf(error)) || isDnsError(error)
   return isUnavailable ? new StorageError('DATABASE_UNAVAILABLE', { cause: error }) : error

@@ -61,6 +61,14 @@ export function rememberCommit(clock: CommitClock, { operationTime }: ClientSess
   if (operationTime && !clock.last?.greaterThan(operationTime)) clock.last = operationTime
 }
 
+/** A statement of an `update` command. */
+export interface Update {
+  readonly q: { readonly _id: string } & Document
+  readonly u: object
+  readonly upsert?: boolean
+  readonly hint?: string
+}
+
 /** An error of one statement. The server reports it in the response of a command that succeeded. */
 class StatementError extends Error {
   override readonly name = 'StatementError'

@@ -1,17 +1,8 @@
-import type { Collection, Document } from 'mongodb'
+import type { Collection } from 'mongodb'
 import type { Call } from './deadline.js'
-import { serverCode } from './failures.js'
-import { rememberCommit, runCommand, type Namespace, type Stored } from './namespace.js'
+import { serverCode, TIME_LIMIT_EXCEEDED } from './failures.js'
+import { rememberCommit, runCommand, type Namespace, type Stored, type Update } from './namespace.js'
 import { readWithRetry } from './reads.js'
-
-/** A statement of an `update` command that has no further effect if it is repeated. */
-export interface PlainUpdate {
-  readonly q: Document
-  readonly u: Document
-  readonly hint?: string
-}
-
-const TIME_LIMIT_EXCEEDED = 50
 
 /**
  * Milliseconds to wait for open transactions that write to the same documents. A process that died in one blocks its
@@ -20,14 +11,14 @@ const TIME_LIMIT_EXCEEDED = 50
 const LONGEST_WAIT = 1000
 
 /**
- * Runs independent updates outside a transaction, with retries. Returns how many documents the last try found, or `null`
- * if it waited for too long, so that some of the updates had no effect.
+ * Runs independent updates outside a transaction, with retries, so repeating one must have no further effect. Returns how
+ * many documents the last try found, or `null` if it waited for too long, so that some of the updates had no effect.
  */
 export async function updatePlainly(
   namespace: Namespace,
   call: Call,
   { collectionName }: Collection<Stored>,
-  updates: readonly PlainUpdate[],
+  updates: readonly Update[],
 ): Promise<number | null> {
   const command = {
     ...{ update: collectionName, updates, ordered: false },

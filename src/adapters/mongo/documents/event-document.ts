@@ -76,23 +76,13 @@ export function uuidOfEvent(id: string): string {
   return id.slice(0, UUID_LENGTH)
 }
 
-/** A statement that writes a document of an event or a queue. */
-interface Recording {
-  readonly q: { readonly _id: string }
-  readonly u: object
-  readonly upsert: true
-}
-
 /** Builds the statements that record events: two for each of them. The session MUST have received a response. */
-export async function recordings(session: ClientSession, events: readonly NewEvent[]): Promise<Recording[]> {
+export async function recordings(session: ClientSession, events: readonly NewEvent[]) {
   const statements = await Promise.all(events.map((event) => recording(session, event)))
   return statements.flat()
 }
 
-async function recording(
-  session: ClientSession,
-  { type, object, previous, createdAt }: NewEvent,
-): Promise<Recording[]> {
+async function recording(session: ClientSession, { type, object, previous, createdAt }: NewEvent) {
   // Before the wait, so ids are in the order of the changes.
   const uuid = createAttemptId()
   const queue = await queueIdOf(object)
@@ -122,10 +112,7 @@ function eventRow(row: StorageObject): object {
   return { ...storedRow(row), scope, status, ...(deletedAt && { deletedAt }) }
 }
 
-/** The fields of an event that its document holds. */
-export type ReadEvent = NewEvent & { readonly id: string }
-
-export function readEvent({ _id, type, at, object, previous, createdAt }: EventDocument): ReadEvent {
+export function readEvent({ _id, type, at, object, previous, createdAt }: EventDocument) {
   const read = (row: EventRow) => {
     const { scope, status, deletedAt = null } = row
     return readRow(row, { ...referenceOf(at), scope, status, deletedAt })

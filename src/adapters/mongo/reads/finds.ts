@@ -50,14 +50,15 @@ export function findAny(namespace: Namespace, query: FindQuery): Read<StorageObj
   return async (session) => {
     if (await isRouted(namespace)) {
       const shown = fields ? { projection: fields } : {}
-      const found = await findLiveFirst(session, {
-        live: (options) => objects.find<KeyDocument>({ _id: id }, { ...options, ...shown }),
-        deleted: (options) =>
+      const found = await findLiveFirst(
+        session,
+        (options) => objects.find<KeyDocument>({ _id: id }, { ...options, ...shown }),
+        (options) =>
           history
             .find<HistoryDocument>(ofKey, { ...options, ...shown })
             .sort(newest)
             .limit(1),
-      })
+      )
       return found[0] ? read(found[0]) : null
     }
     const deleted = [{ $match: ofKey }, { $sort: newest }, { $limit: 1 }]
@@ -89,10 +90,11 @@ export function findById(namespace: Namespace, { id, scope }: FindByIdQuery): Re
   ]
   return async (session) => {
     const documents = (await isRouted(namespace))
-      ? await findLiveFirst(session, {
-          live: (options) => objects.find<KeyDocument>(isLive, options),
-          deleted: (options) => history.find<HistoryDocument>(wasLive, options),
-        })
+      ? await findLiveFirst(
+          session,
+          (options) => objects.find<KeyDocument>(isLive, options),
+          (options) => history.find<HistoryDocument>(wasLive, options),
+        )
       : await objects.aggregate<RowDocument>(pipeline, { session, ...snapshot() }).toArray()
     const rows = documents.flatMap((document) =>
       isDeleted(document) ? [readHistory(document)] : [rowOf(document, 'active'), rowOf(document, 'pending')],
@@ -102,19 +104,14 @@ export function findById(namespace: Namespace, { id, scope }: FindByIdQuery): Re
   }
 }
 
-/** The cursors of a find through a router. */
-interface RoutedFind {
-  readonly live: (options: FindOptions) => FindCursor<KeyDocument>
-  readonly deleted: (options: FindOptions) => FindCursor<HistoryDocument>
-}
-
 /**
  * Reads live rows. If there are none, reads live and deleted rows of the moment of the first read, because a row may have
  * become live or deleted since. Through a router, one command for both collections takes longer than these.
  */
 async function findLiveFirst(
   session: ClientSession,
-  { live, deleted }: RoutedFind,
+  live: (options: FindOptions) => FindCursor<KeyDocument>,
+  deleted: (options: FindOptions) => FindCursor<HistoryDocument>,
 ): Promise<readonly RowDocument[]> {
   const first = await live({ session, ...majority() }).toArray()
   if (first.length > 0) return first

@@ -46,7 +46,6 @@ function readRange<D extends Stored>(
   return cursor.toArray()
 }
 
-/** Lists the beginning of a range. */
 export function listRange<D extends Stored, Item>(
   namespace: Namespace,
   name: 'objects' | 'history' | 'leftovers',

@@ -48,7 +48,8 @@ async function migrateOnce(namespace: Namespace, migration: Migration): Promise<
   const before = await readState(namespace, NO_DEADLINE)
   refuse(tooNew(before))
   migration.requestsAtStart ??= before.eventRequests
-  const hadEvents = await hasCollection(namespace, namespace.events.collectionName)
+  const ofEvents = namespace.db.listCollections({ name: namespace.events.collectionName })
+  const hadEvents = (await ofEvents.toArray()).length > 0
   // If the version was lost, whether events were on is unknown. Recording too few would go unnoticed.
   const turnsOn = events ?? (before.version === 0 && hadEvents)
   const collections = neededCollections(before.events || turnsOn || hadEvents)
@@ -78,10 +79,6 @@ async function turnOff({ schema }: Namespace, requests: number): Promise<void> {
   // In a filter, `null` also matches a missing field.
   const eventRequests = requests === 0 ? null : requests
   await schema.updateOne({ _id: STATE_ID, eventRequests }, { $set: { events: false } })
-}
-
-async function hasCollection({ db }: Namespace, name: string): Promise<boolean> {
-  return (await db.listCollections({ name }).toArray()).length > 0
 }
 
 async function createCollection({ db }: Namespace, name: string): Promise<void> {

@@ -54,26 +54,17 @@ export function tooNew({ version, minCompatible }: SchemaState): string | null {
   )
 }
 
-/** What a process knows about the collections. */
-export interface StateCheck {
-  /** Rejects if this code can't use the collections. Reads their state if the last result is older than a minute. */
-  check(call: Call): Promise<void>
-  /** Whether changes are recorded as events, as of the last check. */
-  readonly recordsEvents: boolean
-  /** Makes the next check read the state. */
-  forget(): void
-}
-
 /**
  * Builds a check that rejects calls on collections that this code can't use. MongoDB would otherwise create missing
  * ones at the first write, without their indexes. A result is trusted for a minute, so few calls read the state.
  */
-export function createStateCheck(namespace: Namespace): StateCheck {
+export function createStateCheck(namespace: Namespace) {
   let trustedUntil = -Infinity
   let recordsEvents = false
   let generation = 0
   return {
-    async check(call) {
+    /** Rejects if this code can't use the collections. */
+    async check(call: Call): Promise<void> {
       if (performance.now() < trustedUntil) return
       const readIn = generation
       const state = await readState(namespace, call)
@@ -82,9 +73,11 @@ export function createStateCheck(namespace: Namespace): StateCheck {
       // A migration may have ended during the read.
       if (readIn === generation) trustedUntil = performance.now() + CHECK_LIFETIME
     },
+    /** Whether changes are recorded as events, as of the last check. */
     get recordsEvents() {
       return recordsEvents
     },
+    /** Makes the next check read the state. */
     forget() {
       generation++
       trustedUntil = -Infinity

@@ -3,19 +3,13 @@ import { compareBytes, keyId } from '../../../core/names.js'
 import type { AdoptCommand } from '../../../core/store/driver.js'
 import { receivesBytes } from '../../../core/store/lifecycle/object.js'
 import type { KeyChange } from '../../../core/store/lifecycle/change.js'
-import type { Leftover, ObjectReference, StorageObject } from '../../../core/store/records.js'
-import type { Namespace } from '../connection/namespace.js'
+import type { Leftover, StorageObject } from '../../../core/store/records.js'
+import type { Namespace, Update } from '../connection/namespace.js'
 import { liveRows, rangeOfBucket, type KeyDocument } from '../documents/key-document.js'
 import { readLeftover, type LeftoverDocument } from '../documents/traces.js'
-import type { Update } from './commands.js'
-
-/** Bytes in a bucket, as a row or a leftover names them. */
-interface NamedBytes extends ObjectReference {
-  readonly storageKey: string | null
-}
 
 /** Returns where bytes are, which is unique to them. */
-function nameOf({ bucket, key, storageKey }: NamedBytes): string {
+function nameOf({ bucket, key, storageKey }: Pick<Leftover, 'bucket' | 'key' | 'storageKey'>): string {
   return keyId({ bucket, key: storageKey ?? key })
 }
 
@@ -32,22 +26,18 @@ export function knownBytes(
   command: AdoptCommand,
   { keys, leftovers, changes }: PossibleNames,
 ): StorageObject | 'leftover' | null {
-  const names = (named: NamedBytes) => nameOf(named) === nameOf(command)
+  const names = (named: StorageObject | Leftover) => nameOf(named) === nameOf(command)
   const current = new Map([...keys].map((document) => [document._id, liveRows(document)]))
   for (const { row, after } of changes) current.set(keyId(row), after)
   const [row] = [...current.values()]
     .flatMap(({ active, pending }) => [active, pending])
     .filter((row) => row !== null)
     .filter((row) => names(row) && !receivesBytes(row, command))
-    .sort((a, b) => byStatus(a, b) || compareBytes(a.key, b.key))
+    // 'active' sorts before 'pending'.
+    .sort((a, b) => compareBytes(a.status, b.status) || compareBytes(a.key, b.key))
   if (row) return row
   const isLeft = [...leftovers, ...changes.flatMap((change) => change.leftovers)].some(names)
   return isLeft ? 'leftover' : null
-}
-
-/** Active rows come first. */
-function byStatus(a: StorageObject, b: StorageObject): number {
-  return Number(b.status === 'active') - Number(a.status === 'active')
 }
 
 /** Builds filters that match the documents of all keys with a row that names the bytes of an adoption. */

@@ -25,15 +25,11 @@ const MAX_DRAWN = 6400
 /** How often to draw again if other processes claimed all candidates. */
 const MAX_DRAWS = 6
 
-export interface ClaimWrites {
-  run(call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]>
-}
-
 /**
- * Claims events. All processes would try the same ones, those that are due first, so a process has one claim in flight,
+ * Creates the claims of events. All processes would try the same ones, those that are due first, so a process has one claim in flight,
  * and draws from more candidates than it needs as long as it loses some of them to other processes.
  */
-export function createClaimWrites(namespace: Namespace): ClaimWrites {
+export function createClaims(namespace: Namespace) {
   let window = 1
   let last: Promise<unknown> = Promise.resolve()
 
@@ -47,18 +43,16 @@ export function createClaimWrites(namespace: Namespace): ClaimWrites {
     }
   }
 
-  return {
-    async run(call, command) {
-      if (command.reference) {
-        const queue = await queueIdOf(command.reference)
-        const own = [{ $match: { _id: queue, ripeAt: { $lte: command.now } } }]
-        const candidates = await findCandidates(namespace, call, own, '_id_')
-        return claim(namespace, call, command, candidates)
-      }
-      const result = last.then(() => claimDue(call, command))
-      last = Promise.race([result.catch(() => {}), call.timedOut])
-      return result
-    },
+  return async (call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]> => {
+    if (command.reference) {
+      const queue = await queueIdOf(command.reference)
+      const own = [{ $match: { _id: queue, ripeAt: { $lte: command.now } } }]
+      const candidates = await findCandidates(namespace, call, own, '_id_')
+      return claim(namespace, call, command, candidates)
+    }
+    const result = last.then(() => claimDue(call, command))
+    last = Promise.race([result.catch(() => {}), call.timedOut])
+    return result
   }
 }
 

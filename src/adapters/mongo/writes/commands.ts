@@ -1,19 +1,11 @@
 import type { ClientSession, Collection } from 'mongodb'
 import { keyId } from '../../../core/names.js'
 import { scopeOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
-import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
+import { runCommand, type Namespace, type Stored, type Update } from '../connection/namespace.js'
 import { recordings, type NewEvent } from '../documents/event-document.js'
 import { historyDocument, leftoverDocument } from '../documents/traces.js'
 import { keyDocument } from '../documents/key-document.js'
 import { increment, sumChanges, type SumChanges } from '../documents/scope-document.js'
-
-/** A statement of an `update` command. */
-export interface Update {
-  readonly q: { readonly _id: string }
-  readonly u: object
-  readonly upsert: boolean
-  readonly hint?: string
-}
 
 export interface ApplyOptions {
   /** Whether the documents of keys that become free are already removed. Default: `false`. */
@@ -103,15 +95,17 @@ export async function insert(
   if (documents.length > 0) await runCommand(namespace, { insert: collectionName, documents }, session)
 }
 
-async function removeById(
+/** Removes documents. Returns how many existed. */
+export async function removeById(
   namespace: Namespace,
   session: ClientSession,
   { collectionName }: Collection<Stored>,
   ids: readonly string[],
-): Promise<void> {
-  if (ids.length === 0) return
+): Promise<number> {
+  if (ids.length === 0) return 0
   const deletes = [{ q: { _id: { $in: ids } }, limit: 0 }]
-  await runCommand(namespace, { delete: collectionName, deletes }, session)
+  const { n } = await runCommand(namespace, { delete: collectionName, deletes }, session)
+  return Number(n)
 }
 
 /** Builds a statement that creates or replaces a document. A concurrent change of it makes the transaction fail. */

@@ -38,19 +38,12 @@ interface WriteJob extends Job {
   readonly isKeySeen: boolean
 }
 
-/** Runs a write of one key. */
-export type RunKeyWrite = <Write extends KeyWrite>(
-  call: Call,
-  write: Write,
-  scope?: string,
-) => Promise<KeyWriteOutcome<Write>>
-
 /**
  * Creates the writes of keys. Those that wait share transactions: see `createQueue`. A write that changes no sums names no
  * scope, so it never waits for the writes of one. Another write without a scope names the one in which its key was last
  * seen. That is only a hint, because other processes write too: the result depends on what is stored at the key.
  */
-export function createKeyWrites(namespace: Namespace, recordsEvents: () => boolean): RunKeyWrite {
+export function createKeyWrites(namespace: Namespace, recordsEvents: () => boolean) {
   const lastScopes = new RecentEntries<string>(REMEMBERED_KEYS)
   /** Scopes whose last reserve was of a free key. The next one that runs alone assumes the same, and saves a command. */
   const freeKeyScopes = new RecentEntries<true>(REMEMBERED_SCOPES)
@@ -137,7 +130,11 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     return scope === null ? job : { ...job, scopes: [scope] }
   }
 
-  return async (call, write, scope) => {
+  return async <Write extends KeyWrite>(
+    call: Call,
+    write: Write,
+    scope?: string,
+  ): Promise<KeyWriteOutcome<Write>> => {
     const key = keyId(write.command)
     const last = lastScopes.get(key)
     const given = scope === undefined ? scopesGiven(write) : [scope]

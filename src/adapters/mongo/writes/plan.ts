@@ -15,8 +15,6 @@ import type { NewEvent } from '../documents/event-document.js'
 import { applyChanges, replacement } from './commands.js'
 import { byteLocks, findLeftoversNaming, keysNaming, knownBytes } from './adopt.js'
 
-type AdoptWrite = KeyWrite<'adopt'>
-
 export interface DecideOptions {
   /** The scopes that the writes may change, beside those that they name. */
   readonly scopes: Iterable<string>
@@ -24,12 +22,6 @@ export interface DecideOptions {
   readonly onScope: (key: string, scope: string) => void
   /** Whether to record the events of the changes. */
   readonly recordsEvents: boolean
-}
-
-/** The state before the writes. */
-interface Found {
-  readonly keys: ReadonlyMap<string, KeyDocument>
-  readonly usages: Map<string, ScopeUsage>
 }
 
 /**
@@ -142,7 +134,7 @@ function eventsOf({ command }: KeyWrite, { event }: KeyChange): NewEvent[] {
   return event ? [{ ...event, createdAt: command.now }] : []
 }
 
-function isAdopt(write: KeyWrite): write is AdoptWrite {
+function isAdopt(write: KeyWrite): write is KeyWrite<'adopt'> {
   return write.kind === 'adopt'
 }
 
@@ -150,12 +142,13 @@ function adoptionsIn(writes: readonly KeyWrite[]): AdoptCommand[] {
   return writes.filter(isAdopt).map(({ command }) => command)
 }
 
+/** Finds the state before the writes. */
 async function findAll(
   namespace: Namespace,
   session: ClientSession,
   writes: readonly KeyWrite[],
   known: Iterable<string>,
-): Promise<Found> {
+) {
   const ids = writes.map(({ command }) => keyId(command))
   const scopes = [...known, ...writes.flatMap(scopesGiven)]
   const first = await findById(namespace, session, [...ids, ...scopes], keysNaming(adoptionsIn(writes)))

@@ -1,10 +1,10 @@
 import type { ClientSession } from 'mongodb'
 import type { PurgeDeletedCommand } from '../../../core/store/driver.js'
-import { runCommand, type Namespace } from '../connection/namespace.js'
+import type { Namespace } from '../connection/namespace.js'
 import { majority, type Read } from '../connection/reads.js'
 import type { HistoryDocument } from '../documents/traces.js'
 import { NO_SUMS } from '../documents/scope-document.js'
-import { sumUpdates, update } from './commands.js'
+import { removeById, sumUpdates, update } from './commands.js'
 
 /** Finds the ids of deleted rows to purge, by scope. The earliest deletions go first. */
 export function findHistoryBefore(
@@ -35,9 +35,7 @@ export async function dropHistory(
   scope: string,
   ids: readonly string[],
 ): Promise<number> {
-  const deletes = [{ q: { _id: { $in: ids } }, limit: 0 }]
-  const response = await runCommand(namespace, { delete: namespace.history.collectionName, deletes }, session)
-  const dropped = Number(response['n'])
+  const dropped = await removeById(namespace, session, namespace.history, ids)
   if (dropped > 0) {
     const change = new Map([[scope, { ...NO_SUMS, deletedRows: -dropped }]])
     await update(namespace, session, namespace.objects, sumUpdates(change))

@@ -32,13 +32,6 @@ export interface QueueOptions<J extends Job, Result> {
   readonly again: (job: J, error: unknown) => J | null
 }
 
-export interface Queue<J extends Job, Result> {
-  /** Runs a job and settles with its own result. */
-  add(job: J): Promise<Result>
-  /** Ends jobs with this result. Those that wait never run; the caller undoes the effect of those in flight. */
-  end(select: (job: J) => boolean, result: Result): void
-}
-
 interface Queued<J extends Job, Result> {
   job: J
   /** Whether it runs in a transaction of its own, because one that it shared was undone. */
@@ -54,11 +47,7 @@ interface Queued<J extends Job, Result> {
  * of two concurrent transactions that write the same document. So a job starts at once while fewer than two transactions
  * are in flight. Later ones wait for one of them to end, and those whose keys and scopes are then free share the next.
  */
-export function createQueue<J extends Job, Result>({
-  run,
-  wasUndone,
-  again,
-}: QueueOptions<J, Result>): Queue<J, Result> {
+export function createQueue<J extends Job, Result>({ run, wasUndone, again }: QueueOptions<J, Result>) {
   type Jobs = readonly Queued<J, Result>[]
   /** In order of arrival. */
   let waiting: Queued<J, Result>[] = []
@@ -165,8 +154,9 @@ export function createQueue<J extends Job, Result>({
   }
 
   return {
-    add: (job) =>
-      new Promise((resolve, reject) => {
+    /** Runs a job and settles with its own result. */
+    add: (job: J) =>
+      new Promise<Result>((resolve, reject) => {
         const isOfScope = (other: Queued<J, Result>) => other.job.scopes[0] === job.scopes[0]
         if (waiting.length >= MAX_WAITING && waiting.filter(isOfScope).length >= MAX_WAITING) {
           return reject(queueFull())
@@ -175,7 +165,8 @@ export function createQueue<J extends Job, Result>({
         start()
       }),
 
-    end(select, result) {
+    /** Ends jobs with this result. Those that wait never run; the caller undoes the effect of those in flight. */
+    end(select: (job: J) => boolean, result: Result): void {
       for (const { job, resolve } of [...waiting, ...running]) if (select(job)) resolve(result)
       waiting = waiting.filter(({ job }) => !select(job))
     },

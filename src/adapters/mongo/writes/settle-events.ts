@@ -2,7 +2,7 @@ import type { ClientSession } from 'mongodb'
 import type { EventSettlement, SettleEventsCommand } from '../../../core/store/driver.js'
 import type { Call } from '../connection/deadline.js'
 import { isWriteConflict } from '../connection/failures.js'
-import { runCommand, type Namespace } from '../connection/namespace.js'
+import { runCommand, type Namespace, type Update } from '../connection/namespace.js'
 import { transact } from '../connection/transactions.js'
 import {
   inQueues,
@@ -10,6 +10,7 @@ import {
   type InQueue,
   type QueueDocument,
 } from '../documents/event-document.js'
+import { removeById, update } from './commands.js'
 
 type Settlement = InQueue<EventSettlement>
 
@@ -120,7 +121,7 @@ async function settleHeld(
     return queue?.claim === entry.claim && queue.head === entry.id ? [{ ...entry, queue }] : []
   })
   const deleted: string[] = []
-  const updates: object[] = []
+  const updates: Update[] = []
   for (const { id, retryAt, queue } of held) {
     const next = queue.oldest.find(({ _id }) => _id !== id)
     if (retryAt === null) deleted.push(id, ...(next ? [] : [queue._id]))
@@ -130,12 +131,8 @@ async function settleHeld(
       updates.push({ q: { _id: queue._id }, u: advance(next, now) })
     }
   }
-  const { collectionName } = namespace.events
-  if (deleted.length > 0) {
-    const deletes = [{ q: { _id: { $in: deleted } }, limit: 0 }]
-    await runCommand(namespace, { delete: collectionName, deletes }, session)
-  }
-  if (updates.length > 0) await runCommand(namespace, { update: collectionName, updates }, session)
+  await removeById(namespace, session, namespace.events, deleted)
+  await update(namespace, session, namespace.events, updates)
   return held.map(({ id }) => id)
 }
 

@@ -65,7 +65,7 @@ export interface Database {
    * Whether it is one connection that may be in a transaction of the caller. Nothing is then repeated after a failure,
    * because a repeat could run outside that transaction.
    */
-  readonly isBorrowed: boolean
+  readonly isBorrowed?: true
   /** Runs one statement in one round trip. */
   run(statement: Statement, values: readonly PostgresValue[]): Promise<TextRow[]>
   /**

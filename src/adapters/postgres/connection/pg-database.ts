@@ -19,9 +19,7 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
   const { options, connectionParameters } = pool as Handle
   const query_timeout = (options ?? connectionParameters)?.query_timeout || TIME_LIMIT
   return {
-    // After a lost connection or a rollback, a client of pg refuses a repeat by itself.
-    isBorrowed: false,
-
+    // Not `isBorrowed`: after a lost connection or a rollback, a client of pg refuses a repeat by itself.
     async run({ name, text }, values) {
       const query: PostgresQuery = {
         text,

@@ -8,8 +8,6 @@ import type { Database, PGliteDatabase, TextRow } from './database.js'
  */
 export function pgliteDatabase(database: PGliteDatabase): Database {
   return {
-    isBorrowed: false,
-
     async run({ text }, values) {
       const asText = `WITH result AS (${text}) SELECT ROW(result.*)::text FROM result`
       const { rows } = await database.query(asText, [...values], { rowMode: 'array' })

@@ -1,5 +1,5 @@
 import { isInFailedTransaction, lostResponse } from './failures.js'
-import type { Database, PostgresSql, PostgresValue, TextRow } from './database.js'
+import type { Database, PostgresSql, TextRow } from './database.js'
 
 /** OID of the type `unknown`: Postgres infers the type, as for a parameter of `pg`. */
 const UNKNOWN = 705
@@ -29,10 +29,9 @@ const ROW_TRANSFORM =
  */
 export function postgresJsDatabase(sql: PostgresSql, { named }: { readonly named: boolean }): Database {
   const database: Database = {
-    isBorrowed: false,
-
     async run({ text }, values) {
-      const parameters = values.map((value) => sql.typed(textOf(value), UNKNOWN)) as never[]
+      const texts = values.map((value) => (value === null ? null : String(value)))
+      const parameters = texts.map((text) => sql.typed(text, UNKNOWN)) as never[]
       return readRows(await sql.unsafe(text, parameters, { prepare: named }).raw())
     },
 
@@ -73,10 +72,6 @@ function borrowed(database: Database): Database {
     run: (...call) => guarded(() => database.run(...call)),
     script: (...statements) => guarded(() => database.script(...statements)),
   }
-}
-
-function textOf(value: PostgresValue): string | null {
-  return value === null ? null : String(value)
 }
 
 /** A value in the text format of Postgres. */

@@ -69,24 +69,20 @@ const MAX_INT = 2n ** 31n - 1n
 
 const EVENT_ID = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.(-?\d{1,19})\.(\d{1,19})$/
 
-/** Where an event is in the table. Numbers are strings, because a number can't hold every bigint. */
-interface Place {
+/** A claimed event as the functions of the schema take it. Numbers are strings, because a number can't hold every bigint. */
+export interface EventPlace {
   /** Identifies the object. */
   readonly digest: string
   /** The number of the lock of the object's key. */
   readonly number: string
   /** The position among all events. */
   readonly id: string
-}
-
-/** A claimed event as the functions of the schema take it. */
-export interface EventPlace extends Place {
   /** The number of the attempt. */
   readonly claim: string
 }
 
 /** Returns the public id of an event. It identifies the object too, so that a lookup can use any index of events. */
-export function eventId({ digest, number, id }: Place): string {
+export function eventId({ digest, number, id }: Omit<EventPlace, 'claim'>): string {
   return `${digest}.${number}.${id}`
 }
 

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../json.js'
+import { ATTEMPT_ID } from '../attempt-id.js'
 import type { ObjectMetadata, Quota } from '../records.js'
 import {
   checkAttemptId,
@@ -150,8 +151,11 @@ export const integer = (min: number, max: number) =>
     checkInteger(name, value, min, max),
   )
 
-const UUID_7 = '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
-export const attemptId = required('id', { type: 'string', format: 'uuid', pattern: UUID_7 }, checkAttemptId)
+export const attemptId = required(
+  'id',
+  { type: 'string', format: 'uuid', pattern: ATTEMPT_ID.source },
+  checkAttemptId,
+)
 
 const count = integer(0, Number.MAX_SAFE_INTEGER)
 /** Bytes, 0 to `Number.MAX_SAFE_INTEGER`. */

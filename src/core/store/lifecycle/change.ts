@@ -50,7 +50,6 @@ export function usageOf({ active, pending }: LiveRows): ScopeUsage {
   return usageOfKey(active, pending)
 }
 
-/** Returns whether a reservation has expired. */
 export function hasExpired(pending: StorageObject, now: Date): boolean {
   return pending.expiresAt !== null && pending.expiresAt <= now
 }

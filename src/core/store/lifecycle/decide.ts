@@ -138,12 +138,7 @@ function touchedScopes(write: KeyWrite, decision: Exclude<Decision, Refusal>): s
 }
 
 function scopesIn(decision: Exclude<Decision, Refusal>): (string | null)[] {
-  switch (decision.outcome) {
-    case 'change':
-      return [scopeOf(decision.before), scopeOf(decision.after)]
-    case 'unchanged':
-      return [decision.row?.scope ?? null]
-    case 'known':
-      return [decision.object?.scope ?? null]
-  }
+  if (decision.outcome === 'change') return [scopeOf(decision.before), scopeOf(decision.after)]
+  const row = decision.outcome === 'known' ? decision.object : decision.row
+  return [row?.scope ?? null]
 }

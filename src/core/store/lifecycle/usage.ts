@@ -39,14 +39,6 @@ export function sameUsage(a: ScopeUsage, b: ScopeUsage): boolean {
 /** Growth of the bytes and files that a quota counts, reservations included. */
 type Growth = Pick<ScopeUsage, 'bytes' | 'files'>
 
-/** Returns the growth by a change. Negative if it frees some. */
-export function growthOf(removed: ScopeUsage, added: ScopeUsage): Growth {
-  return {
-    bytes: added.bytes + added.reservedBytes - removed.bytes - removed.reservedBytes,
-    files: added.files + added.reservedFiles - removed.files - removed.reservedFiles,
-  }
-}
-
 /** Returns the limit that growth would exceed, bytes before files, or `null`. */
 export function exceededLimit(
   { bytes, files, reservedBytes, reservedFiles }: ScopeUsage,
@@ -74,7 +66,11 @@ export function refuseGrowth(
   added: ScopeUsage,
   { maxBytes, maxFiles }: QuotaLimits,
 ): QuotaRefusal | SumRefusal | null {
-  const growth = growthOf(removed, added)
+  // Negative if the change frees some.
+  const growth: Growth = {
+    bytes: added.bytes + added.reservedBytes - removed.bytes - removed.reservedBytes,
+    files: added.files + added.reservedFiles - removed.files - removed.reservedFiles,
+  }
   const refusal = exceededLimit(usage, growth, {
     maxBytes: growth.bytes > 0 ? maxBytes : null,
     maxFiles: growth.files > 0 ? maxFiles : null,
