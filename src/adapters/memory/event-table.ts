@@ -9,13 +9,12 @@ import type {
   ListEventsQuery,
   SettleEventsCommand,
 } from '../../core/store/driver.js'
-import {
-  recordedChange,
-  type EventCounts,
-  type EventPage,
-  type ListedEvent,
-  type RecordedChange,
-  type StoredEvent,
+import type {
+  EventCounts,
+  EventPage,
+  ListedEvent,
+  RecordedChange,
+  StoredEvent,
 } from '../../core/store/events.js'
 import { copyObject } from '../../core/store/records.js'
 import { datePosition, endOfDate, SortedMap } from './sorted-map.js'
@@ -40,9 +39,15 @@ interface Queue {
   newest: Entry
 }
 
-function copyRecord({ id, change: { type, object, previous }, createdAt }: Entry) {
-  const change = recordedChange(type, copyObject(object), previous && copyObject(previous))
-  return { id, ...change, createdAt: new Date(createdAt) }
+function copyChange(change: RecordedChange): RecordedChange {
+  const object = copyObject(change.object)
+  return change.previous === null
+    ? { ...change, object }
+    : { ...change, object, previous: copyObject(change.previous) }
+}
+
+function copyRecord({ id, change, createdAt }: Entry) {
+  return { id, ...copyChange(change), createdAt: new Date(createdAt) }
 }
 
 function listed(entry: Entry): ListedEvent {
