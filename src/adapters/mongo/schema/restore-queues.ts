@@ -7,12 +7,14 @@ import type { QueueDocument } from '../documents/event-document.js'
  */
 export async function restoreQueues({ events }: Namespace): Promise<void> {
   const oldest = { from: events.collectionName, localField: 'head', foreignField: '_id', as: 'oldest' }
-  const stuck = events.aggregate<QueueDocument>(
-    [{ $match: { ripeAt: { $exists: true } } }, { $lookup: oldest }, { $match: { oldest: [] } }],
-    { hint: 'ripe' },
-  )
+  // Without hints, because another process may still be building the indexes.
+  const stuck = events.aggregate<QueueDocument>([
+    { $match: { ripeAt: { $exists: true } } },
+    { $lookup: oldest },
+    { $match: { oldest: [] } },
+  ])
   for await (const { _id, head, n } of stuck) {
-    const next = await events.findOne({ queue: _id }, { sort: { order: 1 }, hint: 'by_queue' })
+    const next = await events.findOne({ queue: _id }, { sort: { order: 1 } })
     if (next === null) await events.deleteOne({ _id, head, n })
     else
       await events.updateOne({ _id, head }, { $set: { head: next._id }, $unset: { claim: 1, attempts: 1 } })
