@@ -18,12 +18,13 @@ const layers = [
   },
   { folder: 'src/adapters/mongo', values: ['src/core', 'src/adapters/shared'], types: ['mongodb'] },
   { folder: 'src/adapters/redis', values: ['src/core'], types: ['ioredis'] },
-  { folder: 'src/storage/headers.ts', values: ['src/core/bytes.ts'], types: ['src/core'] },
+  { folder: 'src/storage/headers.ts', values: ['src/core/http/download-headers.ts'], types: ['src/core'] },
   {
     folder: 'src/storage/local',
     values: [
       'src/core/bytes.ts',
       'src/core/errors.ts',
+      'src/core/http/download-headers.ts',
       'src/core/http/request-body.ts',
       'src/core/http/response.ts',
       'src/core/names.ts',
@@ -39,7 +40,13 @@ const layers = [
   { folder: 'src/storage/disk', values: ['src/storage/local', 'node:'], types: ['src/core'] },
   {
     folder: 'src/storage/s3',
-    values: ['src/core/bytes.ts', 'src/core/on-abort.ts', 'src/storage/headers.ts', '@aws-sdk'],
+    values: [
+      'src/core/bytes.ts',
+      'src/core/http/download-headers.ts',
+      'src/core/on-abort.ts',
+      'src/storage/headers.ts',
+      '@aws-sdk',
+    ],
     types: ['src/core'],
   },
   { folder: 'src/server', values: ['src/core'] },

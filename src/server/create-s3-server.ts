@@ -54,10 +54,13 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   const records = recordsOf(installed)
   events = onEvent && new EventRunner({ store: records.objects, onEvent, report, now })
   const storage = mapStorageErrors(policy.storage)
-  const downloadSeconds = policy.download?.urlSeconds ?? DEFAULT_URL_SECONDS
+  const download = policy.download ?? {
+    urlSecondsOf: () => DEFAULT_URL_SECONDS,
+    maxSeconds: DEFAULT_URL_SECONDS,
+  }
   const uploadSeconds = policy.upload?.urlSeconds ?? DEFAULT_URL_SECONDS
   const dependencies: ServerDependencies = {
-    ...{ storage, records, bucket, buckets, downloadSeconds, uploadSeconds, report, now, events },
+    ...{ storage, records, bucket, buckets, download, uploadSeconds, report, now, events },
   }
 
   const handler = createHandler({

@@ -2,6 +2,7 @@ import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
 import type { RecordKeeper } from '../core/plugin.js'
 import type { Report } from '../core/reporter.js'
 import type { EventRunner } from './events/runner.js'
+import type { DownloadPolicy } from './options.js'
 
 /** The dependencies that a server's endpoints and jobs share. */
 export interface ServerDependencies {
@@ -12,8 +13,8 @@ export interface ServerDependencies {
   readonly bucket: string
   /** Every bucket that the server knows. */
   readonly buckets: ReadonlySet<string>
-  /** Lifetime of a download URL, in seconds. */
-  readonly downloadSeconds: number
+  /** How long download URLs are valid. */
+  readonly download: Pick<DownloadPolicy, 'urlSecondsOf' | 'maxSeconds'>
   /** Lifetime of an upload URL, in seconds. */
   readonly uploadSeconds: number
   readonly report: Report

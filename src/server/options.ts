@@ -1,3 +1,4 @@
+import { StorageError } from '../core/errors.js'
 import type { Guard } from '../core/guards.js'
 import { checkBasePath, DEFAULT_BASE_PATH } from '../core/http/handler.js'
 import type { ObjectStorage } from '../core/object-storage.js'
@@ -5,6 +6,7 @@ import type { OperationObserver } from '../core/observer.js'
 import { isObject, OptionChecks } from '../core/option-checks.js'
 import type { ServerPlugin } from '../core/plugin.js'
 import type { ErrorListener } from '../core/reporter.js'
+import { copyObject, type StorageObject } from '../core/store/records.js'
 import { shown } from '../core/store/validation/checks.js'
 import type { EventHandler } from './events/delivery.js'
 import { routeTable, type RouteTable, type UploadRoute } from './routes.js'
@@ -32,15 +34,33 @@ export interface MultipartOptions {
   readonly expiresIn?: number | null | undefined
 }
 
-export interface DownloadOptions {
+interface DownloadGuard {
   /** Runs after the ownership check. */
   readonly guard?: Guard | null | undefined
-  /**
-   * Lifetime of a download URL in whole seconds, 1 to 604800 (7 days). Default 900. `cleanUp` keeps the bytes of a deleted
-   * object for this long.
-   */
-  readonly expiresIn?: number | null | undefined
 }
+
+/** Options of downloads. `expiresIn` is a number of seconds, or a function that needs `maxExpiresIn`. */
+export type DownloadOptions = DownloadGuard &
+  (
+    | {
+        /** Lifetime of a download URL in whole seconds, 1 to 604800 (7 days). Default 900. */
+        readonly expiresIn?: number | null | undefined
+        /**
+         * How long `cleanUp` keeps the bytes of a deleted object, in whole seconds, up to 604800. Default: `expiresIn`. Set it if
+         * `files.downloadURL` signs for longer.
+         */
+        readonly maxExpiresIn?: number | null | undefined
+      }
+    | {
+        /**
+         * Returns the lifetime for an object in seconds, at least 1, such as hours for a film: a player or a large download uses one
+         * URL to its end. `maxExpiresIn` cuts off what is longer.
+         */
+        readonly expiresIn: (object: StorageObject) => number
+        /** The longest lifetime in whole seconds, 1 to 604800. `cleanUp` keeps the bytes of a deleted object for this long. */
+        readonly maxExpiresIn: number
+      }
+  )
 
 export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = readonly ServerPlugin[]> {
   /** The storage that holds the bytes. Use one database per storage. */
@@ -87,6 +107,15 @@ export interface OperationPolicy {
   readonly urlSeconds: number
 }
 
+/** The validated options of downloads. */
+export interface DownloadPolicy {
+  readonly guard: Guard | null
+  /** Returns the lifetime of a URL in whole seconds. @throws StorageError `INTERNAL_ERROR` */
+  readonly urlSecondsOf: (object: StorageObject) => number
+  /** The longest lifetime, in seconds. */
+  readonly maxSeconds: number
+}
+
 /** The validated options with their defaults. A disabled operation is `null`. */
 export interface ServerPolicy {
   readonly storage: ObjectStorage
@@ -97,7 +126,7 @@ export interface ServerPolicy {
   readonly routes: RouteTable
   readonly upload: OperationPolicy | null
   readonly multipart: OperationPolicy | null
-  readonly download: OperationPolicy | null
+  readonly download: DownloadPolicy | null
   readonly delete: OperationPolicy | null
   readonly plugins: readonly ServerPlugin[]
   readonly onEvent: EventHandler | null
@@ -120,7 +149,7 @@ export function serverPolicy(options: S3ServerOptions): ServerPolicy {
     routes,
     upload: operationOption('upload', options.upload),
     multipart: operationOption('multipart', options.multipart),
-    download: operationOption('download', options.download),
+    download: downloadOption(options.download),
     delete: operationOption('delete', options.delete),
     plugins: pluginsOption(options.plugins),
     onEvent: checks.function('onEvent', options.onEvent),
@@ -152,17 +181,49 @@ function hasMethods<T extends object>(value: T, names: readonly (keyof T)[]): bo
 }
 
 function operationOption(
-  name: 'upload' | 'multipart' | 'download' | 'delete',
+  name: 'upload' | 'multipart' | 'delete',
   value: boolean | UploadOptions | null | undefined,
 ): OperationPolicy | null {
+  const given = enabled(name, value)
+  return (
+    given && { guard: given.guard, urlSeconds: secondsOption(`${name}.expiresIn`, given.options.expiresIn) }
+  )
+}
+
+/** Returns the options of an operation and its validated guard, or `null` if the operation is disabled. */
+function enabled<T extends DeleteOptions>(name: string, value: boolean | T | null | undefined) {
   if (value === false) return null
-  const given = value === true || value === undefined || value === null ? {} : value
-  if (!isObject(given)) throw checks.error(`${name} must be true, false, or an object (got ${shown(given)}).`)
-  const { guard, expiresIn } = given
-  return {
-    guard: checks.function(`${name}.guard`, guard),
-    urlSeconds: checks.integer(`${name}.expiresIn`, expiresIn ?? DEFAULT_URL_SECONDS, 1, LONGEST_URL_SECONDS),
+  const options: Partial<T> = value === true || value === undefined || value === null ? {} : value
+  if (!isObject(options))
+    throw checks.error(`${name} must be true, false, or an object (got ${shown(options)}).`)
+  return { options, guard: checks.function(`${name}.guard`, options.guard as DeleteOptions['guard']) }
+}
+
+function secondsOption(name: string, value: number | null | undefined, min = 1): number {
+  return checks.integer(name, value ?? DEFAULT_URL_SECONDS, min, LONGEST_URL_SECONDS)
+}
+
+function downloadOption(value: boolean | DownloadOptions | null | undefined): DownloadPolicy | null {
+  const given = enabled('download', value)
+  if (!given) return null
+  const { expiresIn, maxExpiresIn } = given.options
+  if (typeof expiresIn !== 'function') {
+    const seconds = secondsOption('download.expiresIn', expiresIn)
+    const maxSeconds = secondsOption('download.maxExpiresIn', maxExpiresIn ?? seconds, seconds)
+    return { guard: given.guard, urlSecondsOf: () => seconds, maxSeconds }
   }
+  if (!maxExpiresIn)
+    throw checks.error('download.maxExpiresIn must be set if download.expiresIn is a function.')
+  const maxSeconds = secondsOption('download.maxExpiresIn', maxExpiresIn)
+  const urlSecondsOf = (object: StorageObject) => boundedSeconds(expiresIn(copyObject(object)), maxSeconds)
+  return { guard: given.guard, urlSecondsOf, maxSeconds }
+}
+
+function boundedSeconds(seconds: unknown, max: number): number {
+  if (typeof seconds === 'number' && seconds >= 1) return Math.min(Math.floor(seconds), max)
+  throw new StorageError('INTERNAL_ERROR', {
+    message: `download.expiresIn must return a number of seconds of at least 1 (got ${shown(seconds)}).`,
+  })
 }
 
 function pluginsOption(plugins: readonly ServerPlugin[]): readonly ServerPlugin[] {

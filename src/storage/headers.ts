@@ -1,7 +1,5 @@
-import { truncateToBytes, utf8Length } from '../core/bytes.js'
-import type { Disposition, SignDownloadInput, SignUploadInput } from '../core/object-storage.js'
-
-const UNKNOWN_TYPE = 'application/octet-stream'
+import { UNKNOWN_TYPE } from '../core/http/download-headers.js'
+import type { SignUploadInput } from '../core/object-storage.js'
 
 /** The object metadata that names the attempt which wrote it. */
 export const ATTEMPT_METADATA = 'attempt-id'
@@ -16,49 +14,6 @@ export function uploadHeaders({
     'if-none-match': '*',
     [`x-amz-meta-${ATTEMPT_METADATA}`]: attemptId,
   }
-}
-
-type DownloadTerms = Pick<SignDownloadInput, 'filename' | 'contentType' | 'disposition' | 'cacheControl'>
-
-/** Returns the response headers of a download. By default, browsers save it under its file name and never cache it. */
-export function downloadHeaders({ filename, contentType, disposition, cacheControl }: DownloadTerms) {
-  return {
-    'cache-control': cacheControl ?? 'private, no-store',
-    'content-type': contentType !== null && isHeaderText(contentType) ? contentType : UNKNOWN_TYPE,
-    'content-disposition': namedDisposition(disposition ?? 'attachment', filename),
-  }
-}
-
-function isHeaderText(text: string): boolean {
-  return /^[!-~](?:[ -~]*[!-~])?$/.test(text)
-}
-
-/** Characters that RFC 5987 requires to be encoded, and that `encodeURIComponent` leaves as they are. */
-const NOT_ENCODED = /['()*]/g
-
-/**
- * Returns a Content-Disposition with the file name in ASCII for old browsers (RFC 6266), and in UTF-8 for all others (RFC
- * 5987). Both forms escape what could end the header or start another one.
- */
-function namedDisposition(disposition: Disposition, filename: string): string {
-  const ascii = filename.replace(/[^ -~]|["%\\]/gu, '_')
-  const encoded = encodeURIComponent(filename).replace(
-    NOT_ENCODED,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
-  return `${disposition}; filename="${ascii}"; filename*=UTF-8''${encoded}`
-}
-
-/** The limit of common file systems, in bytes of UTF-8. */
-const MAX_FILENAME_BYTES = 255
-const MAX_EXTENSION_BYTES = 32
-
-/** Shortens a file name, but keeps its extension. Servers limit URLs, which include the name, to a few kilobytes. */
-export function shortFilename(filename: string): string {
-  if (utf8Length(filename) <= MAX_FILENAME_BYTES) return filename
-  const extension = /[^.](\.[^.]+)$/su.exec(filename)?.[1] ?? ''
-  const ending = utf8Length(extension) <= MAX_EXTENSION_BYTES ? extension : ''
-  return truncateToBytes(filename, MAX_FILENAME_BYTES - utf8Length(ending)) + ending
 }
 
 /**

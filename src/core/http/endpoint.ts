@@ -46,7 +46,8 @@ export interface Exchange {
 
 /** One row of the router's table. */
 export interface Endpoint {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** `GET` serves `HEAD` too, unless the path has an endpoint for it. */
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'DELETE'
   /** Path below the base path. */
   readonly path: `/${string}`
   /** The operation's name in `onError` and `onOperation`, such as `upload.confirm`. */
@@ -69,10 +70,11 @@ export interface EndpointDescription {
   readonly errors: readonly ErrorCode[]
 }
 
-/** The success response. 204 and 302 have no body; 302 has a `Location`. */
+/** The success response. `body` is `null` in the response to `HEAD`. 302 has a `Location`. */
 export type DescribedAnswer =
   | { readonly status: 200 | 201; readonly description: string; readonly body: JsonSchema }
   | { readonly status: 204 | 302; readonly description: string }
+  | { readonly status: 200; readonly description: string; readonly body: null }
 
 /** What the ownership check found; `null` if the operation has no object yet. */
 export type OwnedSubject = { readonly route?: string | null } | null

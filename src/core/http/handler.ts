@@ -94,8 +94,8 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     // Frameworks and proxies may add a slash to every path.
     const atPath = endpoints.filter((endpoint) => endpoint.path === path || `${endpoint.path}/` === path)
     if (atPath.length === 0) return errorResponse(new StorageError('NOT_FOUND'))
-    const method = request.method === 'HEAD' ? 'GET' : request.method
-    const endpoint = atPath.find((candidate) => candidate.method === method)
+    const endpointOf = (method: string) => atPath.find((candidate) => candidate.method === method)
+    const endpoint = endpointOf(request.method) ?? (request.method === 'HEAD' ? endpointOf('GET') : undefined)
     if (!endpoint)
       return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), [['allow', allowedMethods(atPath)]])
 
@@ -168,7 +168,8 @@ function pathBelow(base: string, path: string): string | null {
 }
 
 function allowedMethods(endpoints: readonly Endpoint[]): string {
-  return endpoints.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
+  const methods = endpoints.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  return [...new Set(methods)].join(', ')
 }
 
 /**

@@ -35,6 +35,8 @@ export function headOf({ status, headers, body }: PlainResponse): PlainResponse 
 /** The result of an endpoint. */
 export type Reply =
   | { readonly status: 200 | 201 | 204; readonly body?: object }
+  /** The response to `HEAD`. */
+  | { readonly status: 200; readonly headers: readonly HeaderEntry[] }
   /** `location` is an absolute URL. */
   | { readonly status: 302; readonly location: string }
 
@@ -47,6 +49,7 @@ export function replyResponse(reply: Reply): PlainResponse {
   if (reply.status === 302) {
     return { status: 302, headers: [NEVER_CACHED, ['location', reply.location]], body: null }
   }
+  if ('headers' in reply) return { status: 200, headers: [NEVER_CACHED, ...reply.headers], body: null }
   const { status, body } = reply
   return body === undefined
     ? { status, headers: [NEVER_CACHED], body: null }

@@ -26,7 +26,7 @@ export interface OpenApiDocument {
 }
 
 export interface OpenApiOperation {
-  /** The operation's name in `onError` and `onOperation`. */
+  /** The operation's name in `onError` and `onOperation`; with `.head` for `HEAD`. */
   readonly operationId: string
   readonly summary: string
   readonly parameters?: readonly JsonSchema[]
@@ -37,7 +37,7 @@ export interface OpenApiOperation {
 
 const DESCRIPTION =
   'Objects of a bucket, recorded per owner. The application authenticates the caller. ' +
-  `HEAD works like GET, without a body. A query has at most ${MAX_QUERY_BYTES} bytes. ` +
+  `HEAD works like GET, without a body, except where it is listed. A query has at most ${MAX_QUERY_BYTES} bytes. ` +
   'A guard of the application may return any of the errors.'
 
 /** Every endpoint may return these; `VALIDATION_ERROR` for a query that is too long. */
@@ -83,17 +83,17 @@ function pathsOf(endpoints: readonly Endpoint[]): OpenApiDocument['paths'] {
 }
 
 function operationOf(endpoint: Endpoint): OpenApiOperation {
-  const { operation, query, body } = endpoint
+  const { method, operation, query, body } = endpoint
   const { summary, answer, errors } = endpoint.describe()
   return {
-    operationId: operation,
+    operationId: method === 'HEAD' ? `${operation}.head` : operation,
     summary,
     ...(query && { parameters: parametersOf(query) }),
     ...(body && { requestBody: { required: true, content: json(bodySchemaOf(body)) } }),
     responses: {
       [answer.status]: {
         description: answer.description,
-        ...('body' in answer && { content: json(answer.body) }),
+        ...('body' in answer && answer.body && { content: json(answer.body) }),
         ...(answer.status === 302 && {
           headers: { Location: { description: answer.description, schema: SIGNED_URL } },
         }),

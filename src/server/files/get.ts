@@ -121,7 +121,7 @@ export async function downloadURL(
   dependencies: ServerDependencies,
   input: DownloadURLInput,
 ): Promise<FileURL> {
-  const { storage, now, downloadSeconds } = dependencies
+  const { storage, now, download } = dependencies
   const { baseURL } = storage
   if (storage.serve && !baseURL) {
     throw new CallerError(
@@ -131,7 +131,9 @@ export async function downloadURL(
     )
   }
   const object = await findFile(dependencies, input)
-  const seconds = checkInteger('expiresIn', input.expiresIn ?? downloadSeconds, 1, LONGEST_URL_SECONDS)
+  const seconds =
+    optional(input.expiresIn, (value) => checkInteger('expiresIn', value, 1, LONGEST_URL_SECONDS)) ??
+    download.urlSecondsOf(object)
   const filename = optional(input.filename, (value) => checkText('filename', value))
   const disposition = checkOneOf('disposition', input.disposition ?? 'attachment', DISPOSITIONS)
   const expiresAt = secondsAfter(now(), seconds)

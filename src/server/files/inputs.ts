@@ -22,8 +22,11 @@ interface NewFile {
   /** 1 to 1024 bytes of UTF-8. Default: the key that the route chooses. Pass one in a job that retries. */
   readonly key?: string | null | undefined
   readonly metadata?: ObjectMetadata | null | undefined
-  /** Default: the quota of `db()`. Required if that is a function. `{}` sets no limit. */
-  readonly quota?: Quota | null | undefined
+  /**
+   * Default: the quota of `db()`. Required if that is a function. `false` sets no limit, for files that your application makes
+   * itself, such as thumbnails. Their bytes count all the same.
+   */
+  readonly quota?: Quota | false | null | undefined
   /** Called after each part. The call waits for it. */
   readonly onProgress?: ((progress: PutProgress) => unknown) | null | undefined
   /** Ends the call, which then rejects with the signal's reason. */

@@ -207,7 +207,7 @@ async function readPutRequest(
   const size = sizeOf(input, source)
   checkAccepted(route, { contentType, size, maxSize: MAX_MULTIPART_SIZE })
   const metadata = optional(input.metadata, checkMetadata)
-  const quota = optional(input.quota, (given) => checkQuota('quota', given))
+  const quota = optional(input.quota, (given) => (given === false ? {} : checkQuota('quota', given)))
   const keys = await keysOf(route, scope, filename, input.key)
   return { scope, route, filename, contentType, size, metadata, quota, ...keys }
 }

@@ -10,7 +10,8 @@ import {
   type NamedObject,
   type SentValues,
 } from '../../core/http/fields.js'
-import type { Reply } from '../../core/http/response.js'
+import { downloadHeaders, isHeaderText } from '../../core/http/download-headers.js'
+import type { HeaderEntry, Reply } from '../../core/http/response.js'
 import type { Disposition, SignDownloadInput } from '../../core/object-storage.js'
 import { MOMENT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import type { ReadOperation } from '../../core/plugin.js'
@@ -19,22 +20,23 @@ import type { StorageObject } from '../../core/store/records.js'
 import { secondsAfter } from '../attempts/attempt.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
-import type { OperationPolicy } from '../options.js'
+import type { DownloadPolicy } from '../options.js'
 import { cacheablePeriod, dispositionFor, DISPOSITIONS } from '../url-terms.js'
 
 /** Returns the endpoints that read objects. */
 export function readingEndpoints(
   dependencies: ServerDependencies,
-  policy: OperationPolicy,
+  policy: DownloadPolicy,
 ): readonly Endpoint[] {
-  return [downloadEndpoint(dependencies, policy), fileEndpoint(dependencies, policy)]
+  return [downloadEndpoint(dependencies, policy), ...fileEndpoints(dependencies, policy)]
 }
 
 /** `GET /download` returns a signed download URL for an active object. */
-function downloadEndpoint(dependencies: ServerDependencies, policy: OperationPolicy): Endpoint {
+function downloadEndpoint(dependencies: ServerDependencies, policy: DownloadPolicy): Endpoint {
   const { bucket, now } = dependencies
   const query = referenceFields(bucket)
-  return signedReading(dependencies, policy, {
+  return fileReading(dependencies, policy, {
+    method: 'GET',
     path: '/download',
     operation: 'download',
     query,
@@ -47,8 +49,10 @@ function downloadEndpoint(dependencies: ServerDependencies, policy: OperationPol
       },
     }),
     parse: (sent) => readSent(query, sent),
-    terms: () => ({ expiresAt: secondsAfter(now(), policy.urlSeconds) }),
-    reply: (url, { expiresAt }) => ({ status: 200, body: { url, expiresAt: expiresAt.toISOString() } }),
+    async act(_, object, sign) {
+      const expiresAt = secondsAfter(now(), policy.urlSecondsOf(object))
+      return { status: 200, body: { url: await sign({ expiresAt }), expiresAt: expiresAt.toISOString() } }
+    },
   })
 }
 
@@ -60,26 +64,65 @@ const DISPOSITION = {
   ),
 }
 
-/** `GET /file` redirects to the bytes of an active object, for `<img src>`, `<video>` and `<a href>`. */
-function fileEndpoint(dependencies: ServerDependencies, policy: OperationPolicy): Endpoint {
+/** `GET /file` redirects to the bytes of an active object, for `<img src>`, `<video>` and `<a href>`. `HEAD` describes them. */
+function fileEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy): readonly Endpoint[] {
   const { bucket, now } = dependencies
-  return signedReading<NamedObject & { readonly disposition: Disposition }>(dependencies, policy, {
+  const file = {
     path: '/file',
     operation: 'file',
     query: { ...namedObjectFields(bucket), ...DISPOSITION },
-    describe: () => ({
-      summary: 'Redirects to the bytes of an active object, so that a page can embed or link it.',
-      answer: { status: 302, description: 'The signed URL of the bytes.' },
+    parse: (sent: SentValues) => ({ ...readNamedObject(sent, bucket), ...readSent(DISPOSITION, sent) }),
+  } as const
+  return [
+    fileReading(dependencies, policy, {
+      ...file,
+      method: 'GET',
+      describe: () => ({
+        summary: 'Redirects to the bytes of an active object, so that a page can embed or link it.',
+        answer: { status: 302, description: 'The signed URL of the bytes.' },
+      }),
+      async act({ disposition }, object, sign) {
+        const { contentType, storageKey } = object
+        const seconds = policy.urlSecondsOf(object)
+        const url = await sign({
+          ...cacheablePeriod(now(), seconds),
+          disposition: dispositionFor(disposition, contentType),
+          // Bytes without a storage key belong to the application, which may change them.
+          cacheControl: storageKey === null ? null : `private, immutable, max-age=${seconds}`,
+        })
+        return { status: 302, location: headerText(url) }
+      },
     }),
-    parse: (sent) => ({ ...readNamedObject(sent, bucket), ...readSent(DISPOSITION, sent) }),
-    terms: ({ disposition }, { contentType, storageKey }) => ({
-      ...cacheablePeriod(now(), policy.urlSeconds),
-      disposition: dispositionFor(disposition, contentType),
-      // Bytes without a storage key belong to the application, which may change them.
-      cacheControl: storageKey === null ? null : `private, immutable, max-age=${policy.urlSeconds}`,
+    // A signed URL permits one method, so the redirect would not.
+    fileReading(dependencies, policy, {
+      ...file,
+      method: 'HEAD',
+      describe: () => ({
+        summary: 'Describes the bytes of an active object in headers, without a redirect.',
+        answer: { status: 200, description: 'The size, type, file name and ETag of the bytes.', body: null },
+      }),
+      act: async ({ disposition }, object) => ({ status: 200, headers: fileHeaders(object, disposition) }),
     }),
-    reply: (url) => ({ status: 302, location: headerText(url) }),
+  ]
+}
+
+/** Returns what a response with all bytes of an object would have. */
+function fileHeaders(object: StorageObject, disposition: Disposition): readonly HeaderEntry[] {
+  const { size, contentType, eTag } = object
+  const { 'cache-control': _, ...headers } = downloadHeaders({
+    ...{ filename: filenameOf(object), contentType },
+    disposition: dispositionFor(disposition, contentType),
   })
+  return [
+    ['content-length', String(size ?? 0)],
+    ['accept-ranges', 'bytes'],
+    ...Object.entries(headers),
+    ...(eTag !== null && isHeaderText(eTag) ? [['etag', eTag] as const] : []),
+  ]
+}
+
+function filenameOf({ filename, key }: StorageObject): string {
+  return filename ?? key
 }
 
 /** Returns a URL as a header can contain it. @throws TypeError if it isn't one. */
@@ -87,52 +130,51 @@ function headerText(url: string): string {
   return /^[!-~]+$/.test(url) ? url : new URL(url).href
 }
 
-/** What an endpoint decides about the URL that it signs. */
-type UrlTerms = Pick<SignDownloadInput, 'expiresAt' | 'signedAt' | 'disposition' | 'cacheControl'>
+/** Signs a URL of the bytes that is valid as the endpoint decides. */
+type SignBytes = (
+  terms: Pick<SignDownloadInput, 'expiresAt' | 'signedAt' | 'disposition' | 'cacheControl'>,
+) => Promise<string>
 
-/** What the two endpoints do differently. */
-interface Reading<Input extends NamedObject> {
+/** What the endpoints do differently. */
+interface FileReading<Input extends NamedObject> {
+  readonly method: 'GET' | 'HEAD'
   readonly path: '/download' | '/file'
   readonly operation: Exclude<ReadOperation, 'object'>
   readonly query: HttpFields
   readonly describe: () => Omit<EndpointDescription, 'errors'>
   readonly parse: (sent: SentValues) => Input
-  readonly terms: (input: Input, object: StorageObject) => UrlTerms
-  readonly reply: (url: string, terms: UrlTerms) => Reply
+  readonly act: (input: Input, object: StorageObject, sign: SignBytes) => Promise<Reply>
 }
 
-/** Finds an active object that the caller may read, runs the guard, and signs a URL of its bytes. */
-function signedReading<Input extends NamedObject>(
+/** Finds an active object that the caller may read, and runs the guard. */
+function fileReading<Input extends NamedObject>(
   { storage, records }: ServerDependencies,
-  policy: OperationPolicy,
-  { path, operation, query, describe, parse, terms: termsOf, reply }: Reading<Input>,
+  policy: DownloadPolicy,
+  { operation, describe, act, ...endpoint }: FileReading<Input>,
 ): Endpoint {
   const readAccess = records.readAccess ?? createReadAccess(records.objects, null)
   return readingEndpoint(readAccess.admitsAnonymous, {
-    method: 'GET',
-    path,
+    ...endpoint,
     operation,
-    query,
     describe: () => ({
       ...describe(),
       errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
     }),
-    parse,
     own: (input, { request, scope }) => readAccess.find(input, 'active', { operation, request, scope }),
     guard: (_, object) => {
       const { bucket, key, route, size } = object
       return { guards: [policy.guard], context: { bucket, key, object, route, size } }
     },
-    async act(input, object, call) {
-      const terms = termsOf(input, object)
-      const { url } = await storage.signDownload({
-        ...bytesOf(object, call.request),
-        filename: object.filename ?? object.key,
-        contentType: object.contentType,
-        ...terms,
-        serverURL: storageURL(call),
-      })
-      return reply(url, terms)
-    },
+    act: (input, object, call) =>
+      act(input, object, async (terms) => {
+        const { url } = await storage.signDownload({
+          ...bytesOf(object, call.request),
+          filename: filenameOf(object),
+          contentType: object.contentType,
+          ...terms,
+          serverURL: storageURL(call),
+        })
+        return url
+      }),
   })
 }

@@ -61,11 +61,11 @@ export async function settleLeftover(
 /** Returns a look that leaves the bytes in place while download URLs may read them. */
 export function lookForCleanUp(
   leftover: Leftover,
-  { now, downloadSeconds }: Pick<ServerDependencies, 'now' | 'downloadSeconds'>,
+  { now, download }: Pick<ServerDependencies, 'now' | 'download'>,
 ): Look {
   const { since, storageKey } = leftover
   // Without a storage key, the bytes are under a key that the application manages.
-  const readableUntil = storageKey === null ? since : secondsAfter(since, downloadSeconds)
+  const readableUntil = storageKey === null ? since : secondsAfter(since, download.maxSeconds)
   return lookAt('cleanUp', leftover, now(), readableUntil)
 }
 

@@ -1,6 +1,7 @@
+import { shortFilename } from '../../core/http/download-headers.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { shortFilename, uploadHeaders } from '../headers.js'
+import { uploadHeaders } from '../headers.js'
 import type { LocalBackend, OpenBytes } from './contract.js'
 import { pageOfObjects } from './page-of-objects.js'
 import { createLocalMultipart } from './parts.js'

@@ -1,6 +1,7 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
+import { downloadHeaders } from '../../core/http/download-headers.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { downloadHeaders, shortFilename, uploadHeaders } from '../headers.js'
+import { uploadHeaders } from '../headers.js'
 import { bucketCalls, MAX_TIMEOUT_SECONDS } from './calls.js'
 import { s3Multipart } from './multipart.js'
 import { newObject, s3Objects } from './objects.js'
@@ -56,7 +57,7 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
     },
 
     async signDownload(input) {
-      const headers = downloadHeaders({ ...input, filename: shortFilename(input.filename) })
+      const headers = downloadHeaders(input)
       const { bucket, key, expiresAt, signedAt } = input
       const query = Object.fromEntries(
         Object.entries(headers).map(([name, value]) => [`response-${name}`, value]),

@@ -44,9 +44,28 @@ export function describeReading(serve: Serve): void {
         const { status, text, headers } = await get(`/file?${query}`)
         expect([query, status, text]).toEqual([query, 302, ''])
         expect(headers.get('location')!.startsWith(`${baseURL}/_storage/`)).toBe(true)
-        const head = await exchange(baseURL, { request: `HEAD /file?${query}` })
-        expect([head.status, head.headers.get('location')]).toEqual([302, headers.get('location')])
       }
+    })
+
+    // A signed URL permits one method, so link previews and download managers would not get far with a redirect.
+    it('describes the bytes in the response to HEAD /file', async () => {
+      const query = `id=${photo.id}&disposition=inline`
+      const { status, headers } = await exchange(baseURL, { request: `HEAD /file?${query}` })
+      const names = [
+        'content-length',
+        'content-type',
+        'content-disposition',
+        'etag',
+        'accept-ranges',
+        'location',
+      ]
+      expect([status, ...names.map((name) => headers.get(name))]).toEqual([
+        ...[200, '10', 'image/jpeg'],
+        `inline; filename="Urlaub _.jpg"; filename*=UTF-8''Urlaub%20%E2%98%80.jpg`,
+        ...['"never-shown"', 'bytes', null],
+      ])
+      const refused = await exchange(baseURL, { request: `HEAD /file?${query}`, as: 'user:2' })
+      expect([refused.status, refused.headers.has('etag')]).toEqual([404, false])
     })
 
     it('refuses invalid parameters of GET /file', async () => {

@@ -56,7 +56,8 @@ export function documentValidator(document: OpenApiDocument): DocumentValidator 
       const [pathname = ''] = path.replace(/\/(?=\?|$)/, '').split('?')
       const operations = document.paths[pathname]
       if (!operations) return status === 404 ? null : 'the path is unknown, so the status must be 404'
-      const operation = operations[(method === 'HEAD' ? 'GET' : method).toLowerCase()]
+      const operation =
+        operations[method.toLowerCase()] ?? (method === 'HEAD' ? operations['get'] : undefined)
       if (!operation) return status === 405 ? null : 'the method is not described, so the status must be 405'
       const response = operation.responses[status]
       if (!response) return `the status ${status} is not described`

@@ -26,7 +26,8 @@ export function observed(options: ServiceOptions = {}) {
       `${method} ${path} ${text}`,
     ).toBeNull()
     const operation = document.paths[path]?.[method.toLowerCase()]
-    if (operation) seen.add(`${operation.operationId} ${status >= 400 ? (json as ErrorBody).code : status}`)
+    if (operation && method !== 'HEAD')
+      seen.add(`${operation.operationId} ${status >= 400 ? (json as ErrorBody).code : status}`)
     return response
   }
   return { ...service, as: (scope: string | null) => new Caller(handler, scope) }
@@ -35,7 +36,8 @@ export function observed(options: ServiceOptions = {}) {
 /** Returns every success and error in the document, in the form of {@link seen}. */
 export function documented(): string[] {
   const operations: OpenApiOperation[] = Object.values(document.paths).flatMap((methods) =>
-    Object.values(methods),
+    // A response to HEAD has no code.
+    Object.entries(methods).flatMap(([method, operation]) => (method === 'head' ? [] : [operation])),
   )
   return operations.flatMap(({ operationId, responses }) =>
     Object.entries(responses).flatMap(([status, response]) =>

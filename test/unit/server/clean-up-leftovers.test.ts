@@ -76,22 +76,27 @@ describe('cleanUp of leftovers', () => {
     expect(new Set(outcomesOf(leftovers))).toEqual(new Set(['forgotten']))
   })
 
-  it('keeps replaced bytes for the lifetime of a download URL', async () => {
-    const service = startService({ routes: overwriting, download: { expiresIn: 2 * 3600 } })
-    const caller = service.as('user:1')
-    await caller.upload({}, 1)
-    const { url } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
-    await caller.upload({}, 2)
-    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['waiting'])
-    service.clock.advance(2 * HOUR - 1)
-    expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
-    const response = await caller.handler(new Request(url))
-    expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3, 1))
+  it.each([{ expiresIn: 2 * 3600 }, { expiresIn: () => 60, maxExpiresIn: 2 * 3600 }])(
+    'keeps replaced bytes for the lifetime of a download URL: %o',
+    async (download) => {
+      const service = startService({ routes: overwriting, download })
+      const caller = service.as('user:1')
+      await caller.upload({}, 1)
+      const { url } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
+      await caller.upload({}, 2)
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['waiting'])
+      service.clock.advance(2 * HOUR - 1)
+      expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
+      if (typeof download.expiresIn === 'number') {
+        const response = await caller.handler(new Request(url))
+        expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3, 1))
+      }
 
-    service.clock.advance(1)
-    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
-    expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
-  })
+      service.clock.advance(1)
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
+      expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
+    },
+  )
 
   it('keeps bytes that a live row uses', async () => {
     const service = startService()

@@ -107,6 +107,15 @@ describe('createS3Server', () => {
     [{ upload: { expiresIn: 0.5 } }, /upload\.expiresIn/],
     [{ download: { expiresIn: 604801 } }, /download\.expiresIn/],
     [{ download: { expiresIn: '900' } }, /download\.expiresIn/],
+    [
+      { download: { expiresIn: () => 60 } },
+      /download\.maxExpiresIn must be set if download\.expiresIn is a function/,
+    ],
+    [{ download: { expiresIn: () => 60, maxExpiresIn: 604801 } }, /download\.maxExpiresIn/],
+    [
+      { download: { expiresIn: 60, maxExpiresIn: 59 } },
+      /download\.maxExpiresIn must be .* from 60 to 604800/,
+    ],
     [{ onError: console }, /onError/],
     [{ now: new Date() }, /now/],
   ])('refuses invalid options: %#', (options, message) => {
@@ -125,7 +134,7 @@ describe('createS3Server', () => {
   it('accepts null for every optional option, and lifetimes from 1 second to 7 days', () => {
     const nulls = (...names: string[]) => Object.fromEntries(names.map((name) => [name, null]))
     const a = nulls('maxFileSize', 'contentTypes', 'key', 'metadata', 'bucket', 'overwrite', 'guard')
-    const life = nulls('guard', 'expiresIn')
+    const life = nulls('guard', 'expiresIn', 'maxExpiresIn')
     for (const options of [
       nulls('basePath', 'routes', 'upload', 'download', 'delete', 'onError', 'now'),
       { ...route(a), upload: life, download: life },

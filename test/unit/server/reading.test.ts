@@ -1,4 +1,4 @@
-import { createS3Server, db, memoryStorage, StorageError } from '@svc/db'
+import { createS3Server, db, memoryStorage, StorageError, type StorageObject } from '@svc/db'
 import type { RecordKeeper, SignDownloadInput } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
@@ -169,6 +169,36 @@ describe.each(Object.entries(requests).slice(0, 2) as [Operation, Ask][])('GET /
     clock.advance(-(clock.time % (60 * SECOND)))
     await ask(as('user:1'), await as('user:1').upload())
     expect(signed).toMatchObject([{ expiresAt: clock.in(60 * SECOND) }])
+  })
+
+  it('signs a URL for what expiresIn returns for the object, at most for maxExpiresIn', async () => {
+    let seconds: unknown
+    const expiresIn = (object: StorageObject) => {
+      Object.assign(object, { storageKey: 'changed' })
+      return (object.contentType === 'video/mp4' ? seconds : 900) as number
+    }
+    const { as, signed, clock } = signingService({ download: { expiresIn, maxExpiresIn: 7200 } })
+    const film = await as('user:1').upload({ contentType: 'video/mp4' })
+    clock.advance(-(clock.time % (7200 * SECOND)))
+    for (const [returned, valid] of [
+      [1, 1],
+      [60.9, 60],
+      [7200, 7200],
+      [Infinity, 7200],
+    ]) {
+      seconds = returned
+      await urlOf(await ask(as('user:1'), film))
+      expect(signed.pop()).toMatchObject({
+        expiresAt: clock.in(valid! * SECOND),
+        key: expect.stringMatching(/^default/) as string,
+      })
+    }
+    for (const invalid of [0, -1, NaN, '60', undefined, Promise.resolve(60)]) {
+      seconds = invalid
+      expect(await errorOf(await ask(as('user:1'), film))).toMatchObject({ code: 'INTERNAL_ERROR' })
+    }
+    await urlOf(await ask(as('user:1'), await as('user:1').upload({ contentType: 'image/png' })))
+    expect(signed).toMatchObject([{ expiresAt: clock.in(900 * SECOND) }])
   })
 
   it('names an adopted object without a file name by its key', async () => {

@@ -1,4 +1,4 @@
-import { memoryStorage } from '@svc/db'
+import { memoryStorage, type StorageObject } from '@svc/db'
 import type { SignDownloadInput } from '@svc/db/adapter'
 import { describe, expect, it } from 'vitest'
 import { ManualClock, SECOND } from '../../../conformance/clock.js'
@@ -32,6 +32,8 @@ describe('files.downloadURL', () => {
     [{ download: false }, {}, 900],
     [{ download: { expiresIn: 60 } }, { expiresIn: 1 }, 1],
     [{}, { expiresIn: WEEK }, WEEK],
+    [{ download: { expiresIn: ({ size }: StorageObject) => size! * 10, maxExpiresIn: 100 } }, {}, 50],
+    [{ download: { expiresIn: () => 60, maxExpiresIn: 100 } }, { expiresIn: 200 }, 200],
   ])('with the options %j and the input %j is valid for %d seconds', async (options, input, seconds) => {
     const { files, clock } = await withFile(options)
     const { expiresAt } = await files.downloadURL({ key: 'a/b', ...input })

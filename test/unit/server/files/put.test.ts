@@ -166,11 +166,13 @@ describe('files.put', () => {
 
 describe('the quota of files.put', () => {
   it('can be set for a call', async () => {
-    const { files } = watchedService({ quota: { maxFiles: 0 } })
+    const { files, objects } = watchedService({ quota: { maxFiles: 0 } })
     await expect(files.put({ scope: OWNER, body: 'x', quota: { maxBytes: 0 } })).rejects.toMatchObject({
       code: 'QUOTA_EXCEEDED',
     })
     expect(await files.put({ scope: OWNER, body: 'x', quota: {} })).toMatchObject({ size: 1 })
+    expect(await files.put({ scope: OWNER, body: 'x', quota: false })).toMatchObject({ size: 1 })
+    expect(await objects.getScopeUsage(OWNER)).toMatchObject({ bytes: 2, files: 2 })
   })
 
   it('is required if that of db() is a function', async () => {
