@@ -43,6 +43,7 @@ describe('the document', () => {
     expect(all.filter((operation) => !withoutDownload.includes(operation))).toEqual([
       'GET /download',
       'GET /file',
+      'HEAD /file',
     ])
     expect(operationsOf(plugin({ usageEndpoint: true }))).toEqual([...ofDb, 'GET /db/usage'])
   })
