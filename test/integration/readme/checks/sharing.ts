@@ -46,7 +46,21 @@ const sharesWithReaders: SnippetCheck = async (program) => {
   await expect(bob!.delete(object)).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
 }
 
+const givesFilmsTime: SnippetCheck = async (program) => {
+  const api = clientOf(await run<HandlerProgram>(program), 'ann')
+  const begun = Date.now()
+  const secondsOf = async (type: string) => {
+    const { key } = await api.upload(new File(['x'.repeat(1000)], 'x', { type }))
+    const { expiresAt } = await api.download({ key })
+    return (new Date(expiresAt).getTime() - begun) / 1000
+  }
+  expect(await secondsOf('video/mp4')).toBeGreaterThanOrEqual(6 * 3600)
+  const seconds = await secondsOf('image/png')
+  expect(seconds >= 900 && seconds < 6 * 3600).toBe(true)
+}
+
 export const sharingChecks: SnippetChecks = {
   'docs/sharing.md#sharing.ts': sharesByMetadata,
   'docs/sharing.md#shared-with.ts': sharesWithReaders,
+  'docs/sharing.md#films.ts': givesFilmsTime,
 }
