@@ -1,8 +1,16 @@
 import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
 import type { RecordKeeper } from '../core/plugin.js'
 import type { Report } from '../core/reporter.js'
+import type { StorageObject } from '../core/store/records.js'
 import type { EventRunner } from './events/runner.js'
-import type { DownloadPolicy } from './options.js'
+
+/** How long download URLs are valid. */
+export interface DownloadLifetimes {
+  /** Returns the lifetime of a URL in whole seconds. @throws StorageError `INTERNAL_ERROR` */
+  readonly urlSecondsOf: (object: StorageObject) => number
+  /** The longest lifetime, in seconds. */
+  readonly maxSeconds: number
+}
 
 /** The dependencies that a server's endpoints and jobs share. */
 export interface ServerDependencies {
@@ -13,8 +21,7 @@ export interface ServerDependencies {
   readonly bucket: string
   /** Every bucket that the server knows. */
   readonly buckets: ReadonlySet<string>
-  /** How long download URLs are valid. */
-  readonly download: Pick<DownloadPolicy, 'urlSecondsOf' | 'maxSeconds'>
+  readonly download: DownloadLifetimes
   /** Lifetime of an upload URL, in seconds. */
   readonly uploadSeconds: number
   readonly report: Report

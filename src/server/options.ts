@@ -8,6 +8,7 @@ import type { ServerPlugin } from '../core/plugin.js'
 import type { ErrorListener } from '../core/reporter.js'
 import { copyObject, type StorageObject } from '../core/store/records.js'
 import { shown } from '../core/store/validation/checks.js'
+import type { DownloadLifetimes } from './dependencies.js'
 import type { EventHandler } from './events/delivery.js'
 import { routeTable, type RouteTable, type UploadRoute } from './routes.js'
 import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from './url-terms.js'
@@ -108,12 +109,8 @@ export interface OperationPolicy {
 }
 
 /** The validated options of downloads. */
-export interface DownloadPolicy {
+export interface DownloadPolicy extends DownloadLifetimes {
   readonly guard: Guard | null
-  /** Returns the lifetime of a URL in whole seconds. @throws StorageError `INTERNAL_ERROR` */
-  readonly urlSecondsOf: (object: StorageObject) => number
-  /** The longest lifetime, in seconds. */
-  readonly maxSeconds: number
 }
 
 /** The validated options with their defaults. A disabled operation is `null`. */
@@ -196,7 +193,7 @@ function enabled<T extends DeleteOptions>(name: string, value: boolean | T | nul
   const options: Partial<T> = value === true || value === undefined || value === null ? {} : value
   if (!isObject(options))
     throw checks.error(`${name} must be true, false, or an object (got ${shown(options)}).`)
-  return { options, guard: checks.function(`${name}.guard`, options.guard as DeleteOptions['guard']) }
+  return { options, guard: checks.function(`${name}.guard`, options.guard) }
 }
 
 function secondsOption(name: string, value: number | null | undefined, min = 1): number {
