@@ -193,7 +193,7 @@ function enabled<T extends DeleteOptions>(name: string, value: boolean | T | nul
   const options: Partial<T> = value === true || value === undefined || value === null ? {} : value
   if (!isObject(options))
     throw checks.error(`${name} must be true, false, or an object (got ${shown(options)}).`)
-  return { options, guard: checks.function(`${name}.guard`, options.guard) }
+  return { options, guard: checks.function<Guard>(`${name}.guard`, options.guard) }
 }
 
 function secondsOption(name: string, value: number | null | undefined, min = 1): number {
