@@ -91,7 +91,7 @@ export function createLocalMultipart(
       signal?.throwIfAborted()
       const size = body.byteLength
       const terms = { bucket, key, uploadId, partNumber, size, writableUntil: writableUntil?.getTime() }
-      return (await writePart(terms, { kind: 'parsed', value: body })) !== null
+      return writePart(terms, { kind: 'parsed', value: body })
     },
 
     async listParts({ bucket, key, uploadId, after, signal }) {
