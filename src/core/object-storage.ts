@@ -69,7 +69,7 @@ export interface RemoveBytesInput extends BytesReference {
 
 /** An object that the server writes itself, on the terms of an upload URL. */
 export interface WriteInput extends BytesReference {
-  /** All bytes of the object, at most 5 GiB. The caller may change the array once the call has ended. */
+  /** All bytes of the object, at most 5 GiB. The caller may change the array once the call has succeeded. */
   readonly body: Uint8Array
   readonly contentType: string
   readonly attemptId: string
@@ -165,7 +165,7 @@ export interface SignedPart {
 export interface WritePartInput extends MultipartReference {
   /** 1..10000. */
   readonly partNumber: number
-  /** As in {@link WriteInput}. */
+  /** The caller may change the array once the call has succeeded. */
   readonly body: Uint8Array
   /** As in {@link SignUploadInput}. */
   readonly writableUntil?: Date | null | undefined
@@ -210,10 +210,10 @@ export interface MultipartStorage {
   /** Returns a URL that writes this part, with exactly this size. It may be used repeatedly until the upload ends. */
   signPart(input: SignPartInput): Promise<SignedPart>
   /**
-   * Writes a part, replacing an earlier one with this number. Returns `false` if there is no such upload. Without it,
-   * `s3.files.put` accepts only bodies that fit in one part.
+   * Writes a part, replacing an earlier one with this number. Returns its ETag, as `listParts` does, or `null` if there is no such
+   * upload. Without it, `s3.files.put` accepts only bodies that fit in one part.
    */
-  writePart?(input: WritePartInput): Promise<boolean>
+  writePart?(input: WritePartInput): Promise<string | null>
   /** Returns the uploaded parts, or `null` if there is no such upload. */
   listParts(input: ListPartsInput): Promise<PartsPage | null>
   /**

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, vi } from 'vitest'
 import { describeJsonBodies } from '../integration/http-table/json-bodies.js'
+import { describeLeftBodies } from '../integration/http-table/left-bodies.js'
 import { describeMultipartLife } from '../integration/http-table/multipart-life.js'
 import { describeObjectLife } from '../integration/http-table/object-life.js'
 import { findEnvironment } from './environments.js'
@@ -66,6 +67,7 @@ describe.skipIf(path === null)(`in other runtimes${skipped}`, () => {
       describeObjectLife(serve)
       describeJsonBodies(serve, { drainsBodies })
       describeMultipartLife(serve)
+      describeLeftBodies(serve, { seesResponse: drainsBodies })
     })
   })
 })

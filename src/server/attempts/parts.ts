@@ -64,20 +64,21 @@ export function beginMultipart(
 
 /**
  * Completes the upload in the bucket. Returns whether this call did. An earlier or concurrent request may have, so the caller
- * checks the object.
+ * checks the object. `sent`: all parts, if the caller has just written them. Default: those that the bucket lists.
  * @throws StorageError `UPLOAD_MISMATCH`, before completing anything, if the parts do not match the upload request.
  */
 export async function completeInBucket(
   { multipart }: MultipartDependencies,
   row: StorageObject,
   at: MultipartReference,
+  sent?: readonly StoredPart[],
 ): Promise<boolean> {
-  let stored = await storedParts(multipart, at)
+  let stored = sent ?? (await storedParts(multipart, at))
   // No URL is signed for the only part of an empty upload, so the server writes it.
   if (stored?.length === 0 && row.declaredSize === 0 && multipart.writePart) {
     const writableUntil = row.expiresAt
-    await multipart.writePart({ ...at, partNumber: 1, body: new Uint8Array(), writableUntil })
-    stored = await storedParts(multipart, at)
+    const eTag = await multipart.writePart({ ...at, partNumber: 1, body: new Uint8Array(), writableUntil })
+    stored = eTag === null ? null : [{ partNumber: 1, size: 0, eTag }]
   }
   if (stored === null) return false
   checkParts(row.declaredSize ?? 0, stored)

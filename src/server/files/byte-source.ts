@@ -1,6 +1,8 @@
 import { invalid, shown } from '../../core/store/validation/checks.js'
 import { mismatch } from '../attempts/attempt.js'
+import { partCountOf, sizeOfPart } from '../attempts/parts.js'
 import { asCaller, type WaitFor } from './caller.js'
+import { partInMemory, type PartInMemory } from './part-memory.js'
 
 /** A body whose size is known. A string is encoded as UTF-8. */
 export type SizedBody = Blob | Uint8Array | ArrayBuffer | string
@@ -155,37 +157,50 @@ function checkChunk(chunk: unknown): Uint8Array {
 }
 
 /**
- * Yields the parts of a body, each of `partSize` bytes except the last. The last part comes once the body has ended, so a body of
- * another size never yields it. A body of 0 bytes has one empty part.
- *
- * The parts share two buffers: a part is overwritten while the part after the next one is being read.
+ * Yields the parts of a body, each as soon as it is complete and the last one once the body has ended. A body of 0 bytes has one empty
+ * part. Whoever gets a part releases it.
  *
  * @throws StorageError `UPLOAD_MISMATCH` unless the body has exactly `size` bytes.
  */
 export async function* bodyParts(
   source: ByteSource,
   size: number,
-  partSize: number,
   waitFor: WaitFor,
-): AsyncGenerator<Uint8Array, void> {
-  let [buffer, spare] = [new Uint8Array(Math.min(size, partSize)), new Uint8Array(0)]
+): AsyncGenerator<PartInMemory, void> {
+  let rest: Uint8Array | null = new Uint8Array()
   let loaded = 0
-  let filled = 0
-  for (let chunk = await waitFor(source.next()); chunk; chunk = await waitFor(source.next())) {
-    loaded += chunk.byteLength
-    if (loaded > size) throw mismatch(`The body is longer than its size of ${size} bytes.`)
-    while (chunk.byteLength > 0) {
-      if (filled === partSize) {
-        yield buffer
-        ;[buffer, spare] = [spare.byteLength > 0 ? spare : new Uint8Array(partSize), buffer]
-        filled = 0
-      }
-      const piece: Uint8Array = chunk.subarray(0, partSize - filled)
-      buffer.set(piece, filled)
-      filled += piece.byteLength
-      chunk = chunk.subarray(piece.byteLength)
+
+  /** Returns bytes that are in no part yet; none at the end of the body. */
+  async function nextBytes(): Promise<Uint8Array> {
+    while (rest?.byteLength === 0) {
+      rest = await waitFor(source.next())
+      loaded += rest?.byteLength ?? 0
     }
+    if (loaded > size) throw mismatch(`The body is longer than its size of ${size} bytes.`)
+    if (!rest && loaded < size) throw mismatch(`The body has ended after ${loaded} of ${size} bytes.`)
+    return rest ?? new Uint8Array()
   }
-  if (loaded < size) throw mismatch(`The body has ended after ${loaded} of ${size} bytes.`)
-  yield buffer.subarray(0, filled)
+
+  const count = partCountOf(size)
+  for (let number = 1; number <= count; number++) {
+    // Waits for the first bytes without memory.
+    await nextBytes()
+    const part = partInMemory(sizeOfPart(size, number))
+    try {
+      await waitFor(part.ready)
+      for (let filled = 0; filled < part.size;) {
+        const bytes = await nextBytes()
+        const piece = bytes.subarray(0, part.size - filled)
+        part.bytes.set(piece, filled)
+        part.touch()
+        filled += piece.byteLength
+        rest = bytes.subarray(piece.byteLength)
+      }
+      if (number === count) await nextBytes()
+    } catch (error) {
+      part.release(true)
+      throw error
+    }
+    yield part
+  }
 }

@@ -20,7 +20,7 @@ import {
 } from '../attempts/attempt.js'
 import { bytesOf } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
-import { beginMultipart, completeInBucket, MAX_MULTIPART_SIZE, partSizeOf } from '../attempts/parts.js'
+import { beginMultipart, completeInBucket, MAX_MULTIPART_SIZE } from '../attempts/parts.js'
 import {
   applicationKeys,
   buildKeys,
@@ -41,7 +41,7 @@ import {
   type LinkedAbort,
 } from './caller.js'
 import type { PutFileInput } from './inputs.js'
-import { bytesStorage, lacks, sendInParts, type BytesStorage, type Sending } from './send-bytes.js'
+import { bytesStorage, lacks, sendInParts, sendPart, type BytesStorage, type Sending } from './send-bytes.js'
 
 const CONTEXT = { operation: 'files.put' }
 
@@ -114,13 +114,13 @@ function putAtOnce(
 ): Promise<StorageObject> {
   const { signal } = stop
   return endOnFailure(dependencies, row, signal, async (mayHaveArrived) => {
-    for await (const body of bodyParts(source, size, partSizeOf(size), waitUntilAborted(signal))) {
+    for await (const part of bodyParts(source, size, waitUntilAborted(signal))) {
       mayHaveArrived()
       const terms = { contentType, attemptId: row.id, writableUntil: row.expiresAt }
       // If something is there already, confirming the upload finds out whether an earlier try of this call wrote it.
-      await write({ ...bytesOf(row, stop), body, ...terms })
-      await onSent(body.byteLength)
+      await sendPart(part, Promise.resolve(), (body) => write({ ...bytesOf(row, stop), body, ...terms }))
     }
+    await onSent(size)
     signal.throwIfAborted()
     return confirmUpload(dependencies, row, CONTEXT, true, stop)
   })
@@ -135,11 +135,11 @@ async function putInParts(
   const { signal } = sending.stop
   const row = await beginMultipart(dependencies, reserved, sending.contentType, CONTEXT, signal)
   return endOnFailure(dependencies, row, signal, async (mayHaveArrived) => {
-    await sendInParts(multipart, row, sending)
+    const parts = await sendInParts(multipart, row, sending)
     signal.throwIfAborted()
     mayHaveArrived()
     const at = { ...bytesOf(row, sending.stop), uploadId: row.uploadId }
-    const isTaken = await completeInBucket(dependencies, row, at)
+    const isTaken = await completeInBucket(dependencies, row, at, parts)
     signal.throwIfAborted()
     return confirmUpload(dependencies, row, CONTEXT, isTaken, sending.stop)
   })

@@ -1,9 +1,10 @@
-import type { MultipartStorage, ObjectStorage } from '../../core/object-storage.js'
+import type { MultipartStorage, ObjectStorage, StoredPart } from '../../core/object-storage.js'
 import { notFound } from '../attempts/attempt.js'
 import { bytesOf } from '../storage.js'
 import { partSizeOf, type PendingMultipart } from '../attempts/parts.js'
 import { bodyParts, type ByteSource } from './byte-source.js'
 import { CallerError, waitUntilAborted, type LinkedAbort } from './caller.js'
+import type { PartInMemory } from './part-memory.js'
 
 /** The methods of a storage that write bytes. */
 export interface BytesStorage {
@@ -38,33 +39,55 @@ export interface Sending {
   readonly onSent: (loaded: number) => Promise<void>
 }
 
-/** Writes the parts of a reservation. While one is being sent, the next one is read, so two are in memory. */
+/** Sends a part after what comes `before`, and releases its memory. */
+export async function sendPart(
+  part: PartInMemory,
+  before: Promise<unknown>,
+  send: (body: Uint8Array) => Promise<unknown>,
+): Promise<void> {
+  let isSent = false
+  try {
+    await before
+    part.touch()
+    await send(part.bytes)
+    isSent = true
+  } finally {
+    part.release(isSent)
+  }
+}
+
+/** Writes the parts of a reservation, and returns them. While one is being sent, the next one is read, so two are in memory. */
 export async function sendInParts(
   multipart: NonNullable<BytesStorage['multipart']>,
   row: PendingMultipart,
   { source, size, stop, onSent }: Sending,
-): Promise<void> {
+): Promise<readonly StoredPart[]> {
   const { uploadId, expiresAt: writableUntil } = row
   const at = { ...bytesOf(row, stop), uploadId, writableUntil }
-  let partNumber = 0
+  const parts: StoredPart[] = []
   let loaded = 0
-  async function send(body: Uint8Array): Promise<void> {
-    partNumber += 1
-    const isOpen = await multipart.writePart({ ...at, partNumber, body })
-    if (!isOpen) throw notFound()
-    loaded += body.byteLength
-    await onSent(loaded)
+  async function send(part: PartInMemory, before: Promise<void>): Promise<void> {
+    const { size: sent } = part
+    await sendPart(part, before, async (body) => {
+      const partNumber = parts.length + 1
+      const eTag = await multipart.writePart({ ...at, partNumber, body })
+      if (eTag === null) throw notFound()
+      parts.push({ partNumber, size: sent, eTag })
+    })
+    await onSent((loaded += sent))
   }
 
   let sending = Promise.resolve()
   try {
-    for await (const part of bodyParts(source, size, partSizeOf(size), waitUntilAborted(stop.signal))) {
-      await sending
-      sending = send(part)
+    for await (const part of bodyParts(source, size, waitUntilAborted(stop.signal))) {
+      const before = sending
+      sending = send(part, before)
       // Also stops waiting for the body.
       sending.catch(stop.abort)
+      await before
     }
     await sending
+    return parts
   } catch (error) {
     // Also ends the part that is being sent.
     stop.abort(error)

@@ -5,6 +5,7 @@ import { shown } from '../../core/store/validation/checks.js'
 import { settleReservation, settlementBatches, type SettledReservation } from '../attempts/attempt.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
+import { fairShares } from './fair-shares.js'
 import { showProgress, unknownBucket, type JobOptions } from './job.js'
 import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
 import { pagesOf } from './pages.js'
@@ -122,18 +123,13 @@ export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): P
   )
 
   const leftovers = { removed: 0, forgotten: 0, waiting: 0, kept: 0, failed: 0 }
-  const busy: BusyScopes = { scopes: new Set(), after: null }
-  async function* due(): AsyncGenerator<readonly Leftover[], void> {
-    const from = (first: Leftover | null) =>
-      pagesOf<Leftover>((after) => {
-        return records.objects.listLeftovers({ dueBefore: start, limit, after: after ?? first })
-      })
-    yield* firstShares(from(null), busy)
-    if (busy.scopes.size === 0) return
-    for await (const page of from(busy.after)) yield page.filter(({ scope }) => busy.scopes.has(scope))
-  }
+  const due = fairShares((first) =>
+    pagesOf<Leftover>((after) =>
+      records.objects.listLeftovers({ dueBefore: start, limit, after: after ?? first }),
+    ),
+  )
   await settleAll<Leftover, SettledLeftover>(
-    recordedBefore(start, due()),
+    recordedBefore(start, due),
     leftovers,
     (leftover) => settleLeftover(dependencies, leftover, lookForCleanUp(leftover, dependencies)),
     ({ bucket, key, attemptId, storageKey }, outcome) => ({
@@ -146,32 +142,6 @@ export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): P
     }),
   )
   return { reservations, leftovers }
-}
-
-/** How many leftovers of a scope a run settles before it has come to those of all others. */
-const FIRST_SHARE = 100
-
-/** The scopes that have more, and the last leftover before the first of these. */
-interface BusyScopes {
-  readonly scopes: Set<string | null>
-  after: Leftover | null
-}
-
-/** Yields the first share of each scope, and notes the scopes that have more. */
-async function* firstShares(
-  pages: AsyncIterable<readonly Leftover[]>,
-  busy: BusyScopes,
-): AsyncGenerator<readonly Leftover[], void> {
-  const counts = new Map<string | null, number>()
-  for await (const page of pages) {
-    yield page.filter((leftover) => {
-      const count = (counts.get(leftover.scope) ?? 0) + 1
-      counts.set(leftover.scope, count)
-      if (count > FIRST_SHARE) busy.scopes.add(leftover.scope)
-      else if (busy.scopes.size === 0) busy.after = leftover
-      return count <= FIRST_SHARE
-    })
-  }
 }
 
 /** Leaves the leftovers that appear during the run to the next one. */

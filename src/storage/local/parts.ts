@@ -1,11 +1,20 @@
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { MultipartStorage, StoredPart } from '../../core/object-storage.js'
-import { PartChangedError, type Description, type LocalBackend, type UploadReference } from './contract.js'
+import {
+  PartChangedError,
+  type Description,
+  type LocalBackend,
+  type UploadReference,
+  type WriteClaim,
+} from './contract.js'
 import type { PartTerms, SignUrl } from './signed-urls.js'
 import type { WriteBody } from './writes.js'
 
 /** Parts per page, as in S3. */
 const PAGE_SIZE = 1000
+
+/** Milliseconds between two looks whether another process has completed an upload. */
+const CLAIM_EVERY_MS = 100
 
 /** The format of our upload ids. No other string becomes part of a file name. */
 const UPLOAD_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -15,7 +24,7 @@ const UPLOAD_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
  * object count as ended, because they can't be completed.
  */
 export function createLocalMultipart(
-  { objects, parts: store }: Pick<LocalBackend, 'objects' | 'parts'>,
+  { objects, parts: store, claimWrite }: Pick<LocalBackend, 'objects' | 'parts' | 'claimWrite'>,
   write: WriteBody,
   signUrl: SignUrl,
 ) {
@@ -44,8 +53,27 @@ export function createLocalMultipart(
     })
   }
 
-  async function* join(upload: UploadReference, parts: readonly Omit<StoredPart, 'size'>[]) {
-    for (const part of parts) yield* store.read(upload, part)
+  async function* join(
+    upload: UploadReference,
+    parts: readonly Omit<StoredPart, 'size'>[],
+    claim: WriteClaim,
+  ) {
+    for (const part of parts) {
+      for await (const chunk of store.read(upload, part)) {
+        // Keeps the claim. If another process has taken over all the same, only one of the copies becomes the object.
+        await claim.keep()
+        yield chunk
+      }
+    }
+  }
+
+  /** Waits while another process completes the upload. */
+  async function claimCompletion({ uploadId }: UploadReference): Promise<WriteClaim> {
+    for (;;) {
+      const claim = await claimWrite(uploadId)
+      if (claim) return claim
+      await new Promise((resolve) => setTimeout(resolve, CLAIM_EVERY_MS))
+    }
   }
 
   /** Creates the object from the parts. Returns `false` if that is impossible. */
@@ -53,24 +81,27 @@ export function createLocalMultipart(
     upload: UploadReference,
     parts: readonly Omit<StoredPart, 'size'>[],
   ): Promise<boolean> {
-    const description = await describe(upload)
-    if (!description) return false
-    const beforePublishing = async () => {
-      if (!(await describe(upload))) throw new PartChangedError()
-    }
+    const claim = await claimCompletion(upload)
     try {
-      const content = { chunks: join(upload, parts), beforePublishing, ...description }
+      const description = await describe(upload)
+      if (!description) return false
+      const beforePublishing = async () => {
+        if (!(await describe(upload))) throw new PartChangedError()
+      }
+      const content = { chunks: join(upload, parts, claim), beforePublishing, ...description }
       if ((await objects.create(upload.bucket, upload.key, content)) === null) return false
     } catch (error) {
       if (error instanceof PartChangedError) return false
       throw error
+    } finally {
+      await claim.release()
     }
     // The object exists, so the upload has ended. Parts that can't be removed now only take up space.
     await store.remove(upload).catch(() => undefined)
     return true
   }
 
-  /** The completions in progress, by upload id. Each writes a copy of all bytes, so there is one at a time. */
+  /** The completions of this process in progress, by upload id. Each writes a copy of all bytes, so there is one at a time. */
   const completions = new Map<string, Promise<unknown>>()
 
   const multipart: MultipartStorage = {
@@ -91,7 +122,7 @@ export function createLocalMultipart(
       signal?.throwIfAborted()
       const size = body.byteLength
       const terms = { bucket, key, uploadId, partNumber, size, writableUntil: writableUntil?.getTime() }
-      return (await writePart(terms, { kind: 'parsed', value: body })) !== null
+      return writePart(terms, { kind: 'parsed', value: body })
     },
 
     async listParts({ bucket, key, uploadId, after, signal }) {

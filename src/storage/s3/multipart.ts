@@ -74,7 +74,11 @@ export function s3Multipart(
       return run(
         'multipart.writePart',
         input,
-        (options) => client.send(command, options).then(() => true, valueIf(isNoSuchUpload, false)),
+        async (options) => {
+          const part = await client.send(command, options).catch(valueIf(isNoSuchUpload, null))
+          if (part && !part.ETag) throw incompleteResponse()
+          return part?.ETag ?? null
+        },
         secondsToSend(input.body, timeoutSeconds),
       )
     },

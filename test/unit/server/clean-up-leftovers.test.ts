@@ -76,6 +76,20 @@ describe('cleanUp of leftovers', () => {
     expect(new Set(outcomesOf(leftovers))).toEqual(new Set(['forgotten']))
   })
 
+  it('settles the leftovers of several such scopes once', async () => {
+    const service = startService()
+    for (const user of ['user:1', 'user:2']) {
+      const caller = service.as(user)
+      for (let count = 0; count < 101; count++) {
+        const { object } = await beginAndPut(caller)
+        await expectStatus(await caller.abort(object), 204)
+        service.clock.advance(1)
+      }
+    }
+    service.clock.advance(DAY)
+    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(Array(202).fill('removed'))
+  })
+
   it.each([{ expiresIn: 2 * 3600 }, { expiresIn: () => 60, maxExpiresIn: 2 * 3600 }])(
     'keeps replaced bytes for the lifetime of a download URL: %o',
     async (download) => {

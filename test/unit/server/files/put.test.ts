@@ -53,6 +53,18 @@ describe('files.put', () => {
     },
   )
 
+  it('completes what it has written without listing it', async () => {
+    const service = watchedService({
+      storage: ({ multipart, ...memory }) => ({
+        ...memory,
+        multipart: { ...multipart!, listParts: () => Promise.reject(new Error('not listed')) },
+      }),
+    })
+    const bytes = pattern(2 * PART + 3)
+    const { key } = await service.files.put({ scope: OWNER, body: bytes })
+    expect(Buffer.compare(await stored(service, key), bytes)).toBe(0)
+  })
+
   it('writes a file of one part at once, and a larger one in parts', async () => {
     const service = watchedService({
       storage: ({ multipart, ...memory }) => ({

@@ -106,10 +106,13 @@ describe('the multipart uploads of diskStorage', () => {
     expect(files()).toEqual([])
   })
 
-  it('are copied once by 30 completions at the same time', async () => {
-    const { multipart, upload, parts, storage } = await uploadOf()
+  it('are copied once by 30 completions at the same time, also of several storages', async () => {
+    const { multipart, upload, parts, storage, directory } = await uploadOf()
+    const others = [diskService(directory), diskService(directory)].map((other) => other.storage.multipart!)
     const written = watchEveryFile('writeFile')
-    const completions = Array.from({ length: 30 }, () => multipart.complete({ ...upload, parts }))
+    const completions = Array.from({ length: 30 }, (_, index) =>
+      [multipart, ...others][index % 3]!.complete({ ...upload, parts }),
+    )
     expect((await Promise.all(completions)).filter(Boolean)).toHaveLength(1)
     expect(await storage.head(upload)).toMatchObject({ size: 5 })
     expect(written.calls().filter(([data]) => String(data) === 'hel')).toHaveLength(1)
