@@ -41,7 +41,7 @@ import {
   type LinkedAbort,
 } from './caller.js'
 import type { PutFileInput } from './inputs.js'
-import { bytesStorage, lacks, sendInParts, sendPart, type BytesStorage, type Sending } from './send-bytes.js'
+import { bytesStorage, sendInParts, sendPart, type BytesStorage, type Sending } from './send-bytes.js'
 
 const CONTEXT = { operation: 'files.put' }
 
@@ -54,12 +54,12 @@ export async function putFile(
   routes: RouteTable,
   input: PutFileInput,
 ): Promise<StorageObject> {
-  if (!dependencies.storage.write) throw lacks('write()')
   checkObject('input', input)
-  const signal = checkSignal(input.signal)
+  const { signal } = input
   const source = byteSource(input.body)
-  const stop = linkedAbort(signal)
+  let stop: LinkedAbort | null = null
   try {
+    stop = linkedAbort(checkSignal(signal))
     if (signal?.aborted) throw new CallerError(signal.reason)
     const onProgress = checkProgress(input.onProgress)
     const request = await readPutRequest(input, source, routes)
@@ -68,7 +68,7 @@ export async function putFile(
     source.stop(error instanceof CallerError ? error.reason : error)
     throw signal?.aborted ? new CallerError(signal.reason) : error
   } finally {
-    stop.unlink()
+    stop?.unlink()
   }
 }
 

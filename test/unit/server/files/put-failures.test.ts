@@ -188,6 +188,12 @@ describe('files.put', () => {
       code: 'QUOTA_EXCEEDED',
     })
     expect(unread.destroyed).toBe(true)
+    const unsigned = new Readable({ read: () => undefined })
+    const signal = {} as AbortSignal
+    await expect(files.put({ scope: OWNER, body: unsigned, size: 1, signal })).rejects.toMatchObject({
+      params: { field: 'signal' },
+    })
+    expect(unsigned.destroyed).toBe(true)
     const abort = new AbortController()
     const waiting = new Readable({ read: () => void queueMicrotask(() => abort.abort(new Error('stop'))) })
     await expect(files.put({ scope: OWNER, body: waiting, size: 1, signal: abort.signal })).rejects.toThrow(
