@@ -27,6 +27,7 @@ const layers = [
       'src/core/http/request-body.ts',
       'src/core/http/response.ts',
       'src/core/names.ts',
+      'src/core/realms.ts',
       'src/storage/headers.ts',
     ],
     types: ['src/core'],
@@ -39,7 +40,13 @@ const layers = [
   { folder: 'src/storage/disk', values: ['src/storage/local', 'node:'], types: ['src/core'] },
   {
     folder: 'src/storage/s3',
-    values: ['src/core/bytes.ts', 'src/core/on-abort.ts', 'src/storage/headers.ts', '@aws-sdk'],
+    values: [
+      'src/core/bytes.ts',
+      'src/core/on-abort.ts',
+      'src/core/realms.ts',
+      'src/storage/headers.ts',
+      '@aws-sdk',
+    ],
     types: ['src/core'],
   },
   { folder: 'src/server', values: ['src/core'] },
