@@ -81,7 +81,10 @@ export function createUploadRequest(file: Blob, { route, filename, metadata }: U
   } catch (error) {
     cause = error
   }
-  throw new TypeError(`file must be a Blob or File, not a proxy of one (got ${Object.prototype.toString.call(file)}).`, { cause })
+  throw new TypeError(
+    `file must be a Blob or File, not a proxy of one (got ${Object.prototype.toString.call(file)}).`,
+    { cause },
+  )
 }
 
 /** Returns the file's own name, changed to be valid. A name that the caller passes is sent unchanged. */
