@@ -88,6 +88,7 @@ export default defineConfig(
         console: 'readonly',
         process: 'readonly',
         __dirname: 'readonly',
+        structuredClone: 'readonly',
         describe: 'readonly',
         it: 'readonly',
       },
