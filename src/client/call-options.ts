@@ -1,4 +1,4 @@
-import { S3ClientError, withoutResponse } from './client-error.js'
+import { reasonOf, reasons, S3ClientError, withoutResponse } from './client-error.js'
 
 /** Options of every call. */
 export interface CallOptions {
@@ -24,13 +24,17 @@ export async function limited<Result>(
   const own = controller.signal
   // Without a signal of the caller, its own stands in for it: aborting twice does nothing.
   const outer = signal || own
-  const stop = () => controller.abort(outer.reason)
+  const abort = (reason: unknown) => {
+    if (!own.aborted) reasons.set(own, reason)
+    controller.abort(reason)
+  }
+  const stop = () => abort(reasonOf(outer))
   let timer: ReturnType<typeof setTimeout> | undefined
   if (timeoutSeconds != null) {
     if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0)) {
       throw new TypeError(`timeoutSeconds must be above 0 (got ${timeoutSeconds}).`)
     }
-    const expire = () => controller.abort(new S3ClientError('TIMEOUT', 'Timed out.'))
+    const expire = () => abort(new S3ClientError('TIMEOUT', 'Timed out.'))
     // A delay that is longer than 31 bits would fire at once.
     timer = setTimeout(expire, Math.min(timeoutSeconds * 1000, 2e9))
   }

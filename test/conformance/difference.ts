@@ -2,6 +2,7 @@ import type { ErrorParams } from '../../src/core/errors.js'
 import { NoResponse } from './failure.js'
 import { Notation } from './notation.js'
 import type { Expected, Observed } from './outcome.js'
+import { isDate } from './is-date.js'
 
 /**
  * Describes the first difference between two values, or returns `null`. Dates compare by millisecond. Objects must have
@@ -17,8 +18,8 @@ export function difference(
   // Formatted only when needed, because most comparisons find no difference.
   const at = path === '' ? '' : `${path}: `
   const differs = () => `${at}expected ${shown(expected, notation)}, got ${shown(actual, notation)}`
-  if (expected instanceof Date || actual instanceof Date) {
-    const same = expected instanceof Date && actual instanceof Date && expected.getTime() === actual.getTime()
+  if (isDate(expected) || isDate(actual)) {
+    const same = isDate(expected) && isDate(actual) && expected.getTime() === actual.getTime()
     return same ? null : differs()
   }
   if (!isObject(expected) || !isObject(actual) || Array.isArray(expected) !== Array.isArray(actual))

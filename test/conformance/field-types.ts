@@ -1,4 +1,5 @@
 import { isAttemptId } from './attempt-ids.js'
+import { isDate } from './is-date.js'
 
 /** The values that a field of an input accepts. */
 export interface FieldType {
@@ -84,7 +85,7 @@ export const removeMode = oneOf(['soft', 'hard'], ['', 'Soft', 'purge', 5, {}, t
 export const boolean = oneOf([true, false], ['', 'true', 0, 1, {}])
 
 export const date: FieldType = {
-  isValid: (value) => value instanceof Date && value.getTime() <= LATEST,
+  isValid: (value) => isDate(value) && value.getTime() <= LATEST,
   invalid: [
     new Date(NaN),
     new Date('+010000-01-01T00:00:00.000Z'),

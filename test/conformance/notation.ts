@@ -3,6 +3,7 @@ import { isAttemptId } from './attempt-ids.js'
 import type { Call } from './calls.js'
 import { ManualClock } from './clock.js'
 import { NoResponse } from './failure.js'
+import { isDate } from './is-date.js'
 
 const UNITS = [
   ['h', 3_600_000],
@@ -59,7 +60,7 @@ export class Notation {
     if (typeof value === 'string')
       return this.#names.get(value) ?? (isAttemptId(value) ? this.#id(value) : quote(value))
     if (typeof value === 'bigint') return `${value}n`
-    if (value instanceof Date) return this.#date(value)
+    if (isDate(value)) return this.#date(value)
     if (Array.isArray(value)) return this.#list(value)
     if (typeof value === 'object' && value !== null) return this.#object(value)
     return String(value)

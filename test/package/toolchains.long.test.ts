@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findEnvironment } from './environments.js'
-import { createApplication, linkPackages, specifiers, temporaryFolder } from './packed-package.js'
+import { compile, createApplication, linkPackages, specifiers, temporaryFolder } from './packed-package.js'
 import { repository, runProgram, startServer } from './programs.js'
 
 const { path, skipped } = await findEnvironment('toolchains')
@@ -15,6 +15,10 @@ const NO_TIME_LIMIT = 3_600_000
 beforeAll(async () => {
   await createApplication(application, 'runners')
   cpSync(fileURLToPath(new URL('applications/bundled', import.meta.url)), bundled, { recursive: true })
+  cpSync(
+    fileURLToPath(new URL('applications/typescript/exports.ts', import.meta.url)),
+    join(bundled, 'exports.ts'),
+  )
   linkPackages(application, ['vitest', 'jsdom', 'happy-dom', 'express'])
   if (path !== null) linkPackages(application, ['jest-environment-node26'], path)
 })
@@ -46,6 +50,26 @@ describe.skipIf(path === null)(`tools of the environment${skipped}`, () => {
     await runsBundle(`${webpack}.js`)
   })
 
+  it.concurrent('Vite 7 bundles a worker with the client, as a module', async () => {
+    const output = await runProgram(
+      bundled,
+      process.execPath,
+      'worker.mjs',
+      tool('vite7', 'dist', 'node', 'index.js'),
+    )
+    expect(output).toEqual({ exitCode: 0, output: 'iife: refused\nes: built\n' })
+  })
+
+  it.concurrent.each([
+    ['node16', { module: 'node16', moduleResolution: 'node16' }],
+    ['bundler', { module: 'es2022', moduleResolution: 'bundler' }],
+  ])('TypeScript 5.4 writes the declarations of an application under %s', async (_, resolution) => {
+    const lib = ['ES2022', 'DOM', 'DOM.Iterable']
+    const options = { ...resolution, declaration: true, target: 'ES2022', types: [], lib, skipLibCheck: true }
+    const { errors } = await compile(bundled, ['exports.ts'], options, path!)
+    expect(errors).toEqual([])
+  })
+
   it.concurrent('resolve, behind the rule import/no-unresolved, finds every entry', async () => {
     const program = `
       const { sync } = require(process.argv[1])
@@ -57,6 +81,11 @@ describe.skipIf(path === null)(`tools of the environment${skipped}`, () => {
 it.concurrent('Vite bundles the client', async () => {
   await succeeds(bundled, 'vite.mjs', join(repository, 'node_modules', 'vite', 'dist', 'node', 'index.js'))
   await runsBundle('vite.mjs')
+})
+
+it.concurrent('Rollup bundles the client as one script', async () => {
+  await succeeds(bundled, 'rollup.mjs', join(repository, 'node_modules', 'rollup', 'dist', 'es', 'rollup.js'))
+  await runsBundle('rollup.mjs')
 })
 
 /** Runs the client as it was bundled. */

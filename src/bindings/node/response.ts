@@ -88,7 +88,9 @@ export function streamOf(
 
 /** Throws an `Error` in place of other values, because frameworks treat some of them, such as `undefined` or `'route'`, specially. */
 export function throwError(thrown: unknown): never {
-  throw thrown instanceof Error ? thrown : new Error('The response failed.', { cause: thrown })
+  // Not `instanceof`: in jest, Node's own errors are of another realm.
+  const isError = typeof thrown === 'object' && thrown !== null && 'stack' in thrown
+  throw isError ? (thrown as Error) : new Error('The response failed.', { cause: thrown })
 }
 
 /** Listeners for the end of a response. A property, because an entry in a `WeakMap` per request slows down the garbage collection. */

@@ -129,6 +129,11 @@ export async function startAttempt<Result extends { readonly object: DbClientObj
   }
 }
 
+/** Returns how far this browser's clock is ahead of the server's, in milliseconds, by an object that the server just recorded. */
+export function skewOf({ createdAt }: DbClientObject): number {
+  return Date.now() - Date.parse(createdAt)
+}
+
 /** Sends and confirms an attempt. If that fails, ends the attempt, unless it `isKept` after this error. */
 export async function endOnFailure(
   send: () => Promise<DbClientObject>,

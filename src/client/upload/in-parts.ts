@@ -1,12 +1,13 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
-import { isCode, responseError, S3ClientError } from '../client-error.js'
+import { isCode, reasonOf, responseError, S3ClientError } from '../client-error.js'
 import {
   attemptCalls,
   type AttemptCalls,
   endOnFailure,
   isGone,
   newAttempts,
+  skewOf,
   type SignedPart,
   startAttempt,
   type StartedInParts,
@@ -48,7 +49,7 @@ export async function uploadInParts(
   await settleOthers()
   return newAttempts(transfer, async (slot) => {
     const { object, uploadId, partSize } = await startAttempt<StartedInParts>(transfer, slot, '/multipart')
-    const attempt = { object, uploadId, identity, until: Date.now() + UNTIL_SIGNED }
+    const attempt = { object, uploadId, identity, skew: skewOf(object), until: Date.now() + UNTIL_SIGNED }
     slot.write(attempt)
     return finish(transfer, slot, attempt, { partSize, sizes: new Map() })
   })
@@ -66,7 +67,9 @@ function finish(
   const sign: AttemptCalls['sign'] = async (partNumbers, stopped) => {
     const parts = await calls.sign(partNumbers, stopped)
     // The URLs of one call expire together.
-    for (const { expiresAt } of parts) slot.write({ ...attempt, until: Date.parse(expiresAt) })
+    for (const { expiresAt } of parts) {
+      slot.write({ ...attempt, until: Date.parse(expiresAt) + (attempt.skew || 0) })
+    }
     return parts
   }
   const sendMissing = async (present?: StoredParts) => {
@@ -95,7 +98,7 @@ function finish(
   }
   const isKept = (error: unknown) =>
     // After a timeout, the upload can be resumed.
-    !!attempt.identity && isResumable(error) && (!signal.aborted || isCode(signal.reason, 'TIMEOUT'))
+    !!attempt.identity && isResumable(error) && (!signal.aborted || isCode(reasonOf(signal), 'TIMEOUT'))
   return endOnFailure(send, transfer, slot, attempt, isKept)
 }
 

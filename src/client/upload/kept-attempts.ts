@@ -10,6 +10,8 @@ export interface KeptAttempt {
   readonly uploadId?: string | undefined
   /** When its latest upload URL expires, in milliseconds of this browser's clock. */
   readonly until: number
+  /** Of an upload in parts: see `skewOf`. Attempts that 1.5 kept have none. */
+  readonly skew?: number | undefined
   /** What makes two uploads the same, if this one can be resumed. */
   readonly identity?: string | null | undefined
   /** An abort was asked for. */

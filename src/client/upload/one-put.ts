@@ -1,6 +1,13 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { isCode, type S3ClientError } from '../client-error.js'
-import { attemptCalls, endOnFailure, newAttempts, startAttempt, type StartedInOnePut } from './attempt.js'
+import {
+  attemptCalls,
+  endOnFailure,
+  newAttempts,
+  skewOf,
+  startAttempt,
+  type StartedInOnePut,
+} from './attempt.js'
 import { hasStatus, isTransient, retry, throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
 
@@ -9,9 +16,7 @@ export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
   const { request, phase, signal } = transfer
   return newAttempts(transfer, async (slot) => {
     const { object, upload } = await startAttempt<StartedInOnePut>(transfer, slot, '/upload')
-    // By the server's own clock, because this browser's may be wrong.
-    const lifetime = Date.parse(upload.expiresAt) - Date.parse(object.createdAt)
-    const attempt = { object, until: Date.now() + lifetime }
+    const attempt = { object, until: Date.parse(upload.expiresAt) + skewOf(object) }
     slot.write(attempt)
     const waits = phase.waits()
     const send = async () => {

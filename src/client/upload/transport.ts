@@ -26,8 +26,9 @@ type Transport = (...call: Parameters<PutBytes>) => Promise<HttpResponse>
 
 /** Prefers `XMLHttpRequest`, because only it reports upload progress, unless the application gave a `fetch`. */
 export function choosePut(given: Fetch | null | undefined): PutBytes {
-  const transport = given || typeof XMLHttpRequest === 'undefined' ? withFetch(given) : withXhr
   return async (put, bytes) => {
+    const isFetched = given || typeof XMLHttpRequest === 'undefined' || isForeign(bytes.file)
+    const transport = isFetched ? withFetch(given) : withXhr
     const { status, text } = await limited(bytes, (signal) => transport(put, { ...bytes, signal }))
     if (status >= 300) throw responseError(status, text)
   }
@@ -61,18 +62,36 @@ const withXhr: Transport = ({ url, method, headers }, { file, progress, signal }
   })
 
 /**
- * Returns the bytes of a file as a body that every `fetch` understands. The files of simulated DOMs, such as jsdom's, are
- * foreign to the runtime's `fetch`, which would send "[object File]". Without a `FileReader` there is no DOM, and the file is
- * the runtime's own.
+ * Returns whether a file is not of the DOM: in a simulated one, such as jsdom's, the runtime's own files are foreign, and
+ * `XMLHttpRequest` would send "[object Blob]". Not by `instanceof`, because files of other frames are not foreign.
  */
-function fetchBody(file: Blob): Blob | Promise<ArrayBuffer> {
+function isForeign(file: Blob): boolean {
+  try {
+    new FileReader().readAsText(file.slice(0, 0))
+    return false
+  } catch {
+    return true
+  }
+}
+
+/**
+ * Returns the bytes of a file as a body that every `fetch` understands. The files of simulated DOMs, such as jsdom's, are
+ * foreign to the runtime's `fetch`, which would send "[object File]", and the runtime's to that of happy-dom. Without a
+ * `FileReader` there is no DOM, and the file is the runtime's own.
+ */
+function fetchBody(file: Blob): Blob | Promise<Blob | ArrayBuffer> {
   if (typeof FileReader === 'undefined') return file
   return new Promise((resolve, reject) => {
-    // Not `arrayBuffer()`, which the blobs of older versions lack.
-    const reader = new FileReader()
-    reader.onload = () => resolve(reader.result as ArrayBuffer)
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- becomes the cause of the error
-    reader.onerror = () => reject(reader.error)
-    reader.readAsArrayBuffer(file)
+    try {
+      // Not `arrayBuffer()`, which the blobs of older versions lack.
+      const reader = new FileReader()
+      reader.onload = () => resolve(reader.result as ArrayBuffer)
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- becomes the cause of the error
+      reader.onerror = () => reject(reader.error)
+      reader.readAsArrayBuffer(file)
+    } catch {
+      // Foreign, or in React Native, whose reader can't do this.
+      resolve(file.arrayBuffer ? file.arrayBuffer() : file)
+    }
   })
 }

@@ -65,15 +65,26 @@ const MEDIA_TYPE =
 const MAX_CONTENT_TYPE_LENGTH = 255
 const MAX_FILENAME_LENGTH = 1024
 
-/** Builds the request from a file and the caller's options. */
+/**
+ * Builds the request from a file and the caller's options.
+ *
+ * @throws TypeError if the file has no size, or if its getters throw, as those of a `Proxy` around a file do.
+ */
 export function createUploadRequest(file: Blob, { route, filename, metadata }: UploadOptions): UploadRequest {
-  return {
-    route,
-    filename: filename == null ? validName(file) : filename,
-    contentType: validContentType(file),
-    size: file.size,
-    metadata,
+  let cause: unknown
+  try {
+    const ownName = validName(file)
+    const contentType = validContentType(file)
+    const { size } = file
+    if (size >= 0)
+      return { route, filename: filename == null ? ownName : filename, contentType, size, metadata }
+  } catch (error) {
+    cause = error
   }
+  throw new TypeError(
+    `file must be a Blob or File, not a proxy of one (got ${Object.prototype.toString.call(file)}).`,
+    { cause },
+  )
 }
 
 /** Returns the file's own name, changed to be valid. A name that the caller passes is sent unchanged. */

@@ -1,6 +1,7 @@
 import { concatenate, utf8Length } from '../bytes.js'
 import { StorageError } from '../errors.js'
 import { parseJson } from '../json.js'
+import { isBuiltIn, isErrorNamed } from '../realms.js'
 
 /** Maximum bytes of a JSON body, far more than any endpoint needs. */
 const MAX_JSON_BYTES = 64 * 1024
@@ -92,7 +93,7 @@ function parseBody(text: string): unknown {
   try {
     return parseJson(text)
   } catch (error) {
-    throw error instanceof RangeError ? nestedTooDeeply() : invalidBody('The body must be valid JSON.')
+    throw isErrorNamed(error, 'RangeError') ? nestedTooDeeply() : invalidBody('The body must be valid JSON.')
   }
 }
 
@@ -143,7 +144,7 @@ function parseBytes(bytes: Uint8Array | null): unknown {
 
 /** Checks the output of a body parser, which may be text or bytes. Parsers have limits of their own, so ours applies to their output. */
 function checkParsed(value: unknown): unknown {
-  if (value instanceof Uint8Array) return parseBytes(value)
+  if (isBuiltIn(value, 'Uint8Array')) return parseBytes(value)
   if (typeof value === 'string') {
     checkTextLength(value)
     return parseBody(value)
@@ -163,6 +164,8 @@ function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? ''
   } catch (error) {
-    throw error instanceof RangeError ? nestedTooDeeply() : invalidBody('The body must be a JSON object.')
+    throw isErrorNamed(error, 'RangeError')
+      ? nestedTooDeeply()
+      : invalidBody('The body must be a JSON object.')
   }
 }

@@ -1,3 +1,4 @@
+import { isBuiltIn } from '../../core/realms.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 import { mismatch } from '../attempts/attempt.js'
 import { partCountOf, sizeOfPart } from '../attempts/parts.js'
@@ -25,8 +26,8 @@ export interface ByteSource {
 /** Returns the bytes of a body. Reads nothing yet. @throws StorageError `VALIDATION_ERROR` (`body`) */
 export function byteSource(body: unknown): ByteSource {
   if (typeof body === 'string') return sourceOfText(body)
-  if (isTagged(body, 'Uint8Array')) return sourceOfBytes(body as Uint8Array)
-  if (isTagged(body, 'ArrayBuffer')) return sourceOfBytes(new Uint8Array(body as ArrayBuffer))
+  if (isBuiltIn(body, 'Uint8Array')) return sourceOfBytes(body)
+  if (isBuiltIn(body, 'ArrayBuffer')) return sourceOfBytes(new Uint8Array(body))
   if (typeof body !== 'object' || body === null) throw wrongKind(body)
   if (isBlob(body)) {
     const { size, type } = body
@@ -50,11 +51,6 @@ function wrongKind(body: unknown): Error {
     'body',
     `must be a Blob, Uint8Array, ArrayBuffer, string, ReadableStream or AsyncIterable (got ${shown(body)}).`,
   )
-}
-
-/** Works across realms, where `instanceof` does not. */
-function isTagged(value: unknown, tag: string): boolean {
-  return Object.prototype.toString.call(value) === `[object ${tag}]`
 }
 
 function isBlob(body: object): body is Blob {
@@ -152,7 +148,7 @@ function sourceOfReads(read: () => Promise<{ done?: boolean; value?: unknown }>)
 }
 
 function checkChunk(chunk: unknown): Uint8Array {
-  if (isTagged(chunk, 'Uint8Array')) return chunk as Uint8Array
+  if (isBuiltIn(chunk, 'Uint8Array')) return chunk
   throw invalid('body', `must yield Uint8Array chunks (got ${shown(chunk)}).`)
 }
 

@@ -1,5 +1,6 @@
 import { StorageError } from '../../core/errors.js'
 import type { RecordKeeper } from '../../core/plugin.js'
+import { isErrorNamed } from '../../core/realms.js'
 import type { Quota, StorageObject } from '../../core/store/records.js'
 import {
   checkObject,
@@ -102,7 +103,7 @@ async function quotaOf(records: RecordKeeper, scope: string): Promise<Quota | nu
   try {
     return await records.quotaOf(scope)
   } catch (error) {
-    throw error instanceof TypeError ? new CallerError(error) : error
+    throw isErrorNamed(error, 'TypeError') ? new CallerError(error) : error
   }
 }
 

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { STALLED_AFTER_MS, type ClaimWrite, type WriteClaim } from '../local/contract.js'
 import type { DiskLayout } from './layout.js'
-import { isAlreadyThere, nullIfMissing, OWNER_ONLY } from './file-system.js'
+import { codeOf, isAlreadyThere, nullIfMissing, OWNER_ONLY } from './file-system.js'
 
 /*
  * A claim is a file among the drafts, whose name is derived from what is being written. It names the process that writes,
@@ -91,7 +91,7 @@ function isRunning(pid: number): boolean {
     return true
   } catch (error) {
     // Any other error means that it exists and belongs to another user.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
+    return codeOf(error) !== 'ESRCH'
   }
 }
 

@@ -51,6 +51,7 @@ export function isAlreadyThere(error: unknown): boolean {
   return codeOf(error) === 'EEXIST'
 }
 
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
+/** Returns the code of Node's error. Node's errors are of another realm in jest. */
+export function codeOf(error: unknown): unknown {
+  return (error as { readonly code?: unknown } | null | undefined)?.code
 }

@@ -1,6 +1,7 @@
 import { shortFilename } from '../../core/http/download-headers.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
+import { isBuiltIn } from '../../core/realms.js'
 import { uploadHeaders } from '../headers.js'
 import type { LocalBackend, OpenBytes } from './contract.js'
 import { pageOfObjects } from './page-of-objects.js'
@@ -117,7 +118,7 @@ const CHUNK_BYTES = 64 * 1024
 
 /** Returns a stream of copies, so that a reader can't change what is stored. A stream is returned as it is. */
 function streamOf(body: OpenBytes['body']): ReadableStream<Uint8Array> {
-  if (!(body instanceof Uint8Array)) return body
+  if (!isBuiltIn(body, 'Uint8Array')) return body
   let position = 0
   return new ReadableStream<Uint8Array>(
     {

@@ -1,6 +1,7 @@
 import type { GetObjectCommand, PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3'
 import type { BytesReference } from '../../core/object-storage.js'
 import { onAbort } from '../../core/on-abort.js'
+import { isBuiltIn } from '../../core/realms.js'
 
 /** The limit of `setTimeout`, which fires a longer timer immediately. */
 export const MAX_TIMEOUT_SECONDS = 2_147_483
@@ -84,7 +85,7 @@ async function withTimeout<T>(
 
 /** Describes an error for the operator. The message of the SDK is often only `UnknownError`. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
+  if (!isBuiltIn(error, 'Error')) return String(error)
   const { status, name } = responseOf(error)
   const detail = error.message === '' || error.message === 'UnknownError' ? '' : `: ${error.message}`
   return status === undefined ? `${error.name}${detail}` : `HTTP ${status} ${name}${detail}`
@@ -99,7 +100,7 @@ interface ErrorResponse {
 
 /** Returns what is known of an error response. Nothing for any other error. */
 export function responseOf(error: unknown): Partial<ErrorResponse> {
-  if (!(error instanceof Error) || !('$metadata' in error)) return {}
+  if (!isBuiltIn(error, 'Error') || !('$metadata' in error)) return {}
   const { httpStatusCode: status, attempts } = error.$metadata as {
     readonly httpStatusCode?: number
     readonly attempts?: number

@@ -1,11 +1,12 @@
 import { same } from '../assertions.js'
 import { HOUR } from '../clock.js'
 import type { CaseGroup, Given } from '../given.js'
+import { isDate } from '../is-date.js'
 
 /** Changes everything in a result or an input, except what is frozen. */
 function mutateDeeply(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
-  if (value instanceof Date) {
+  if (isDate(value)) {
     value.setTime(0)
     return
   }

@@ -2,6 +2,7 @@ import { holds, refused, same } from '../assertions.js'
 import { HOUR, MINUTE } from '../clock.js'
 import { AWKWARD } from '../properties/texts.js'
 import { allOf, numbers, type CaseGroup } from '../given.js'
+import { isDate } from '../is-date.js'
 
 export const recordedEventCases: CaseGroup = {
   title: 'events',
@@ -191,7 +192,7 @@ export const recordedEventCases: CaseGroup = {
 
 /** Sorts fields and metadata, so equal rows have equal JSON. */
 function sorted(value: unknown): unknown {
-  if (value instanceof Date || typeof value !== 'object' || value === null) return value
+  if (isDate(value) || typeof value !== 'object' || value === null) return value
   return Object.entries(value)
     .map(([name, field]) => [name, sorted(field)] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -196,11 +196,17 @@ export const errorCases: CaseGroup = {
           () => null,
           (thrown: unknown) => thrown,
         )
-        holds(error instanceof Error, `expected ${code}, got no error`)
-        const { name, code: actual, status, message } = error as Error & { code?: unknown; status?: unknown }
+        holds(error !== null, `expected ${code}, got no error`)
+        const {
+          name,
+          code: actual,
+          status,
+          message,
+          stack,
+        } = error as Error & { code?: unknown; status?: unknown }
         same([name, actual, status], ['StorageError', code, STATUS_OF_CODE[code]], 'name, code and status')
         holds(message.length > 0, `${code} has no message`)
-        holds(typeof error.stack === 'string', `${code} has no stack`)
+        holds(typeof stack === 'string', `${code} has no stack`)
       }
     },
   },

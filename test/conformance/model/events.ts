@@ -12,6 +12,7 @@ import { invalid, ok } from '../outcome.js'
 import { isClaimOrder, isOf, oldestOfEach, withoutEvent, type ModelEvent } from './event-log.js'
 import { ObjectModel } from './objects.js'
 import { DEFAULT_LIMIT, compare } from './rows.js'
+import { isDate } from '../is-date.js'
 
 const DEFAULT_CLAIM_SECONDS = 60
 
@@ -191,7 +192,7 @@ function mayBeListedAs(event: ModelEvent, item: ListedEvent, waitsUntil: Date | 
 
 /** Sorts the fields of a row and of its metadata, for a comparison as text. */
 function sorted(value: unknown): unknown {
-  if (value instanceof Date || typeof value !== 'object' || value === null) return value
+  if (isDate(value) || typeof value !== 'object' || value === null) return value
   return Object.entries(value)
     .map(([name, field]) => [name, sorted(field)] as const)
     .sort(([a], [b]) => compare(a, b))

@@ -2,6 +2,7 @@ import { isAttemptId } from '../attempt-ids.js'
 import type { Call } from '../calls.js'
 import { ManualClock } from '../clock.js'
 import type { Observed } from '../outcome.js'
+import { isDate } from '../is-date.js'
 
 interface DoneCall {
   readonly call: Call
@@ -70,7 +71,7 @@ export class ScriptCode {
         this.#expressions.set(value, expression ?? JSON.stringify(value))
       return
     }
-    if (typeof value !== 'object' || value === null || value instanceof Date) return
+    if (typeof value !== 'object' || value === null || isDate(value)) return
     for (const [name, inner] of Object.entries(value)) {
       const step = Array.isArray(value) ? `[${name}]` : `.${name}`
       this.#visit(inner, expression === null ? null : expression + step, name)
@@ -83,7 +84,7 @@ export class ScriptCode {
     if (typeof value === 'function' || typeof value === 'symbol') return `null /* ${typeof value} */`
     if (Object.is(value, -0)) return '-0'
     if (typeof value !== 'object' || value === null) return String(value)
-    if (value instanceof Date)
+    if (isDate(value))
       return Number.isNaN(value.getTime()) ? 'new Date(NaN)' : `at(${value.getTime() - ManualClock.START})`
     if (Array.isArray(value)) return `[${value.map((item) => this.#value(item)).join(', ')}]`
     const fields = Object.entries(value)

@@ -1,3 +1,4 @@
+import { Blob as RuntimeBlob } from 'node:buffer'
 import { createRequire } from 'node:module'
 import { createS3Server, db, memoryStorage } from '@svc/db'
 import { createS3Client, dbClient } from '@svc/db/client'
@@ -51,5 +52,25 @@ describe.each(DOMS)('the test recipe in %s', (_, open, names) => {
     expect(await api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 0 })
     await api.delete({ key })
     expect(await api.db.getObject({ key })).toBeNull()
+  })
+
+  it.each(['with a fetch of its own', 'with XMLHttpRequest'])('uploads a Blob of Node %s', async (way) => {
+    const page = open() as unknown as Record<string, unknown>
+    for (const name of names) vi.stubGlobal(name, page[name])
+    const s3 = createS3Server({
+      storage: memoryStorage(),
+      bucket: 'uploads',
+      plugins: [db({ client: memoryAdapter(), resolveScope: () => 'user:ann' })],
+    })
+    const serve: typeof fetch = (input, init) => s3.handler(new Request(input, { ...init, signal: null }))
+    vi.stubGlobal('fetch', serve)
+    const { api } = createS3Client({
+      baseURL: 'http://app.test',
+      plugins: [],
+      fetch: way === 'with XMLHttpRequest' ? null : serve,
+    })
+    const { key } = await api.upload(new RuntimeBlob(['hello']) as Blob)
+    const { url } = await api.download({ key })
+    expect(await (await s3.handler(new Request(url))).text()).toBe('hello')
   })
 })

@@ -2,7 +2,7 @@ import { createS3Client, type S3Api } from '@svc/db/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { stubLocalStorage } from './local-storage.js'
 import { rejectionOf } from './rejection.js'
-import { NOTHING_USED, startClient } from './server.js'
+import { NOTHING_USED, startClient, type ServerFixtureOptions } from './server.js'
 
 const file = new File(['x'.repeat(1000)], 'a.txt', { type: 'text/plain', lastModified: 1 })
 const ONE_FILE = { ...NOTHING_USED, bytes: 1000, files: 1 }
@@ -13,6 +13,7 @@ beforeEach(() => void (entries = stubLocalStorage()))
 afterEach(() => {
   vi.unstubAllGlobals()
   vi.useRealTimers()
+  vi.restoreAllMocks()
 })
 
 interface Network {
@@ -20,9 +21,10 @@ interface Network {
   fault: ((path: string, serve: () => Promise<Response>) => Promise<Response>) | undefined
 }
 
-function start() {
+function start(options: Pick<ServerFixtureOptions, 'now'> = {}) {
   const network: Network = { fault: undefined }
   const client = startClient({
+    ...options,
     before: async (request, serve) => {
       const { pathname } = new URL(request.url)
       return network.fault ? network.fault(`${request.method} ${pathname}`, serve) : serve()
@@ -95,6 +97,27 @@ describe('api.settleUploads', () => {
     expect(await client.usage()).toMatchObject({ reservedBytes: 1000 })
   })
 
+  it.each([0, 1])(
+    'leaves an upload in parts alone, without locks, with a clock %i h ahead of the server',
+    async (hours) => {
+      const client = start({ now: () => new Date(Date.now() - hours * 3_600_000) })
+      vi.stubGlobal('navigator', {})
+      const sending = new Promise((resolve) => {
+        client.network.fault = async (path, serve) => {
+          if (!path.startsWith('PUT')) return serve()
+          resolve(path)
+          return new Promise(() => undefined)
+        }
+      })
+      void client.api.upload(new Blob([new Uint8Array(16 * 1024 ** 2)]))
+      await sending
+      const kept = [...entries]
+      entries.clear()
+      for (const [name, value] of kept) entries.set(`${name}-other-tab`, value)
+      expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
+    },
+  )
+
   it('runs before the next upload', async () => {
     const client = start()
     await leaveAttempt(client, { hasArrived: false })
@@ -156,34 +179,38 @@ describe('the option account', () => {
 })
 
 describe('api.unfinishedUploads', () => {
-  it('lists what can be resumed, and discards it', async () => {
-    const client = start()
-    const large = new File([new Uint8Array(16 * 1024 ** 2 + 3)], 'film.mp4', { lastModified: 1 })
-    let parts = 0
-    client.network.fault = async (path, serve) => {
-      if (!path.startsWith('PUT')) return serve()
-      if (++parts > 1) return new Promise(() => undefined)
-      const response = await serve()
-      vi.advanceTimersByTime(60_000)
-      return response
-    }
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const upload = rejectionOf(client.api.upload(large, { timeoutSeconds: 60 }))
-    expect(await upload).toMatchObject({ code: 'TIMEOUT', status: undefined })
-    client.network.fault = undefined
-    const [unfinished, ...others] = await client.api.unfinishedUploads()
-    expect(others).toEqual([])
-    expect(unfinished).toMatchObject({
-      filename: 'film.mp4',
-      size: large.size,
-      loaded: 8 * 1024 ** 2,
-      object: { status: 'pending', filename: 'film.mp4' },
-    })
-    expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
-    await unfinished?.discard()
-    expect(await client.api.unfinishedUploads()).toEqual([])
-    expect(await client.usage()).toEqual(NOTHING_USED)
-  })
+  it.each(['', ' without AbortSignal.reason'])(
+    'lists what can be resumed, and discards it%s',
+    async (without) => {
+      if (without) vi.spyOn(AbortSignal.prototype, 'reason', 'get').mockReturnValue(undefined)
+      const client = start()
+      const large = new File([new Uint8Array(16 * 1024 ** 2 + 3)], 'film.mp4', { lastModified: 1 })
+      let parts = 0
+      client.network.fault = async (path, serve) => {
+        if (!path.startsWith('PUT')) return serve()
+        if (++parts > 1) return new Promise(() => undefined)
+        const response = await serve()
+        vi.advanceTimersByTime(60_000)
+        return response
+      }
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      const upload = rejectionOf(client.api.upload(large, { timeoutSeconds: 60 }))
+      expect(await upload).toMatchObject({ code: 'TIMEOUT', status: undefined })
+      client.network.fault = undefined
+      const [unfinished, ...others] = await client.api.unfinishedUploads()
+      expect(others).toEqual([])
+      expect(unfinished).toMatchObject({
+        filename: 'film.mp4',
+        size: large.size,
+        loaded: 8 * 1024 ** 2,
+        object: { status: 'pending', filename: 'film.mp4' },
+      })
+      expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
+      await unfinished?.discard()
+      expect(await client.api.unfinishedUploads()).toEqual([])
+      expect(await client.usage()).toEqual(NOTHING_USED)
+    },
+  )
 })
 
 describe('timeoutSeconds', () => {

@@ -30,6 +30,18 @@ describe('api.upload', () => {
     expect(await api.upload(new File([], 'empty'))).toMatchObject({ filename: 'empty', size: 0 })
   })
 
+  it.each([
+    ['a Proxy of a file', new Proxy(new File(['abc'], 'a.txt'), {}), '[object File]'],
+    ['a text', 'abc', '[object String]'],
+    ['nothing', undefined, '[object Undefined]'],
+  ])('refuses %s, and sends nothing', async (_, file, got) => {
+    const { api, sent } = startClient()
+    await expect(api.upload(file as Blob)).rejects.toThrow(
+      new TypeError(`file must be a Blob or File, not a proxy of one (got ${got}).`),
+    )
+    expect(sent).toEqual([])
+  })
+
   it('sends the route and filename that the caller chooses', async () => {
     const { api } = startClient({ routes: { docs: {}, pictures: { bucket: 'pictures' } } })
     const file = new File(['x'], 'IMG_1.jpg')

@@ -1,3 +1,4 @@
+import { isBuiltIn } from '../../../core/realms.js'
 import { isInFailedTransaction, lostResponse } from './failures.js'
 import type { Database, PostgresSql, TextRow } from './database.js'
 
@@ -84,7 +85,7 @@ function readRows(rows: readonly unknown[]): TextRow[] {
     if (!Array.isArray(row)) throw new TypeError(ROW_TRANSFORM)
     return row.map((value: unknown) => {
       if (value === null) return null
-      if (!(value instanceof Uint8Array)) throw new TypeError(ROW_TRANSFORM)
+      if (!isBuiltIn(value, 'Uint8Array')) throw new TypeError(ROW_TRANSFORM)
       return (value as Bytes).toString('utf8')
     })
   })

@@ -1,3 +1,4 @@
+import { isBuiltIn } from '../../../core/realms.js'
 import {
   attemptId,
   type CommandOf,
@@ -101,7 +102,7 @@ export const argumentIn = (row: string, name: string) => (name === 'scope' ? 'p_
 export function valuesOf<Command>(list: readonly Argument<Command>[], command: Command): PostgresValue[] {
   return list.map(({ valueOf }) => {
     const value = valueOf(command)
-    if (value instanceof Date) return value.toISOString()
+    if (isBuiltIn(value, 'Date')) return value.toISOString()
     return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as PostgresValue)
   })
 }

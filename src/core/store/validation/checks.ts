@@ -1,5 +1,6 @@
 import { utf8Length } from '../../bytes.js'
 import { StorageError } from '../../errors.js'
+import { isBuiltIn } from '../../realms.js'
 import { isAttemptId } from '../attempt-id.js'
 import type { Quota } from '../records.js'
 
@@ -49,7 +50,7 @@ export function checkSize(field: string, value: unknown): number {
 
 /** Returns a copy of a date, at the earliest the start of year 1. @throws StorageError `VALIDATION_ERROR` after the year 9999. */
 export function checkDate(field: string, value: unknown): Date {
-  if (!(value instanceof Date)) throw invalid(field, `must be a Date (got ${shown(value)}).`)
+  if (!isBuiltIn(value, 'Date')) throw invalid(field, `must be a Date (got ${shown(value)}).`)
   const time = value.getTime()
   if (Number.isNaN(time)) throw invalid(field, 'must be a valid Date (got Invalid Date).')
   if (time > LATEST_DATE)

@@ -1,7 +1,11 @@
 // An application as it was written before ES modules, for jest and mocha: both have `describe` and `it` as globals.
 const assert = require('assert')
+const fs = require('fs')
+const os = require('os')
+const path = require('path')
 const { createS3Server, db, memoryStorage } = require('@svc/db')
 const { createS3Client, dbClient } = require('@svc/db/client')
+const { diskStorage } = require('@svc/db/disk')
 const { memoryAdapter } = require('@svc/db/memory')
 
 describe('an application', () => {
@@ -29,8 +33,25 @@ describe('an application', () => {
     assert.strictEqual(await response.text(), 'hello')
   })
 
+  it('uses dates and errors of Node.js, which are of another realm in jest', async () => {
+    const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'svc-db-'))
+    const client = memoryAdapter()
+    const { files } = createS3Server({
+      storage: diskStorage({ directory }),
+      bucket: 'files',
+      plugins: [db({ client, resolveScope: () => 'ann' })],
+    })
+    try {
+      const { bucket } = await files.put({ scope: 'ann', filename: 'hello.txt', body: 'hello' })
+      const expiresAt = structuredClone(new Date('2030-01-01'))
+      await client.reserve({ scope: 'ann', bucket, key: 'a', declaredSize: 5, expiresAt })
+    } finally {
+      fs.rmSync(directory, { recursive: true, force: true })
+    }
+  })
+
   it('loads every other entry that needs no package', () => {
-    for (const name of ['adapter', 'disk', 'express', 'fastify', 'hono', 'koa', 'mongo', 'redis']) {
+    for (const name of ['adapter', 'express', 'fastify', 'hono', 'koa', 'mongo', 'redis']) {
       require(`@svc/db/${name}`)
     }
     assert.match(require('@svc/db/postgres').postgresSchema(), /CREATE TABLE/)
