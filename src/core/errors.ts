@@ -132,6 +132,23 @@ export class StorageError extends Error {
   }
 }
 
+const REFUSALS: Readonly<Record<number, ErrorCode>> = { 401: 'UNAUTHORIZED', 403: 'FORBIDDEN' }
+
+/**
+ * Returns what a function of the application has thrown as the error that refuses the request, or `null` if it failed. A
+ * `StorageError` is returned as it is. Frameworks refuse with a `Response`, or an error with a `status` or `statusCode`: 401 becomes
+ * `UNAUTHORIZED`, and 403 `FORBIDDEN`.
+ */
+export function refusalOf(thrown: unknown): StorageError | null {
+  if (thrown instanceof StorageError) return thrown
+  const { status, statusCode } = Object(thrown) as {
+    readonly status?: unknown
+    readonly statusCode?: unknown
+  }
+  const code = REFUSALS[Number(status ?? statusCode)]
+  return code ? new StorageError(code, { cause: thrown }) : null
+}
+
 /** Returns what a client may see of an error: code, message and params. 5xx errors show only the default message of their code. */
 export function errorBody(error: StorageError): ErrorBody {
   const entry: ErrorProperties = ERROR_TABLE[error.code]

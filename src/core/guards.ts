@@ -1,4 +1,4 @@
-import { StorageError } from './errors.js'
+import { refusalOf, StorageError } from './errors.js'
 import type { StorageObjectStore } from './store/contract.js'
 import { copyObject, type Quota, type StorageObject } from './store/records.js'
 import { exceededLimit } from './store/lifecycle/usage.js'
@@ -28,7 +28,7 @@ export type Guard<Context extends GuardContext = GuardContext> = (context: Conte
 const UNEXPECTED = Symbol.for('@svc/db/unexpected-denial')
 
 /**
- * Runs the application's guards in order. A thrown `StorageError` is passed on. Anything else becomes `FORBIDDEN` without
+ * Runs the application's guards in order. What {@link refusalOf} recognizes is passed on. Anything else becomes `FORBIDDEN` without
  * its message: a failing authorization check must deny, and must not reveal why. Only then is the error reported.
  */
 export async function runGuards(
@@ -48,9 +48,10 @@ export async function runGuards(
   }
 }
 
-/** Returns a thrown value as the error that denies: a `StorageError` as it is, anything else as the cause of `FORBIDDEN`. */
+/** Returns a thrown value as the error that denies: what {@link refusalOf} makes of it, anything else as the cause of `FORBIDDEN`. */
 function asDenial(thrown: unknown): StorageError {
-  if (thrown instanceof StorageError) return thrown
+  const refusal = refusalOf(thrown)
+  if (refusal) return refusal
   const denial = new StorageError('FORBIDDEN', { cause: thrown ?? 'nothing' })
   return Object.defineProperty(denial, UNEXPECTED, { value: true })
 }

@@ -1,7 +1,10 @@
-import { StorageError } from './errors.js'
+import { refusalOf, StorageError } from './errors.js'
 import { checkText } from './store/validation/checks.js'
 
-/** Returns the scope of a request: the owner of what it stores. `null` or `undefined` means that the caller is not signed in. */
+/**
+ * Returns the scope of a request: the owner of what it stores. `null` or `undefined` means that the caller is not signed in.
+ * A thrown `Response`, or an error with the status 401 or 403, refuses the request, also where callers need not be signed in.
+ */
 export type ResolveScope = (
   request: Request,
 ) => string | null | undefined | Promise<string | null | undefined>
@@ -24,8 +27,7 @@ const SCOPES = Symbol.for('@svc/db/scopes')
  * Returns the scope of a request. `resolveScope` runs once per `Request` object: the plugin and every guard with the same
  * function share the result. Afterwards the headers of the request no longer change.
  *
- * @throws StorageError `INTERNAL_ERROR` if the function throws or returns an invalid scope. A `StorageError` that it throws
- * is passed on.
+ * @throws StorageError what {@link refusalOf} makes of what the function throws, else `INTERNAL_ERROR`, also for an invalid scope.
  */
 export function resolveScopeOnce(resolveScope: ResolveScope, request: Request): Promise<string | null> {
   const scopes = scopesOf(request)
@@ -54,8 +56,10 @@ async function callResolveScope(resolveScope: ResolveScope, request: Request): P
   try {
     scope = (await resolveScope(request)) ?? null
   } catch (cause) {
-    if (cause instanceof StorageError) throw cause
-    throw new StorageError('INTERNAL_ERROR', { message: 'resolveScope threw an error.', cause })
+    throw (
+      refusalOf(cause) ??
+      new StorageError('INTERNAL_ERROR', { message: 'resolveScope threw an error.', cause })
+    )
   } finally {
     ;(request as { readonly [LIVE_HEADERS]?: { fix(): void } })[LIVE_HEADERS]?.fix()
   }

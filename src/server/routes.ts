@@ -1,5 +1,5 @@
 import { hexOf, truncateToBytes } from '../core/bytes.js'
-import { StorageError, toStorageError } from '../core/errors.js'
+import { refusalOf, StorageError, toStorageError } from '../core/errors.js'
 import type { Guard } from '../core/guards.js'
 import { isObject, type OptionChecks } from '../core/option-checks.js'
 import type { ObjectMetadata } from '../core/store/records.js'
@@ -203,6 +203,15 @@ export function essenceOf(mediaType: string): string {
   return mediaType.split(';', 1)[0]!.trimEnd().toLowerCase()
 }
 
+/** Runs a function of a route. @throws what {@link refusalOf} makes of what it throws, else that itself. */
+async function refusable<T>(call: () => T | Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (thrown) {
+    throw refusalOf(thrown) ?? thrown
+  }
+}
+
 /** The key of an object, and those of its bytes. */
 export interface UploadKeys {
   readonly key: string
@@ -212,8 +221,9 @@ export interface UploadKeys {
 
 /** Returns the keys that the route chooses. A random key is never reused, so it is also the storage key. */
 export async function buildKeys(route: RoutePolicy, scope: string, filename: string): Promise<UploadKeys> {
-  if (route.key !== null) return applicationKeys(await route.key({ scope, filename, route: route.name }))
-  const key = randomKey(route.name)
+  const { key: keyOf, name } = route
+  if (keyOf !== null) return applicationKeys(await refusable(() => keyOf({ scope, filename, route: name })))
+  const key = randomKey(name)
   return { key, storageKeyOf: () => key }
 }
 
@@ -257,7 +267,7 @@ export async function buildMetadata(
   context: MetadataContext,
 ): Promise<ObjectMetadata | null> {
   if (typeof metadata !== 'function') return given
-  const result: unknown = await metadata(given, context)
+  const result: unknown = await refusable(() => metadata(given, context))
   // Only an explicit `null` means "none". `undefined` is probably a forgotten return statement.
   if (result === null) return null
   try {

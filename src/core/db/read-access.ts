@@ -1,4 +1,4 @@
-import { StorageError } from '../errors.js'
+import { refusalOf, StorageError } from '../errors.js'
 import type { AuthorizeContext } from '../guards.js'
 import type { NamedObject } from '../http/fields.js'
 import type { ReadAccess, ReadCall, ReadOperation } from '../plugin.js'
@@ -53,11 +53,10 @@ async function allows(
   try {
     return (await mayRead(object, { request, bucket, key, scope, object, route, size, operation })) === true
   } catch (cause) {
-    if (!(cause instanceof StorageError)) {
-      throw new StorageError('INTERNAL_ERROR', { message: 'mayRead threw an error.', cause })
-    }
-    // Its code would show callers who aren't signed in that the object exists.
-    if (scope === null && cause.status < 500) return false
-    throw cause
+    const refusal = refusalOf(cause)
+    if (!refusal) throw new StorageError('INTERNAL_ERROR', { message: 'mayRead threw an error.', cause })
+    // Its code would show that the object exists: to callers who aren't signed in, or without the application having chosen the code.
+    if (refusal !== cause || (scope === null && refusal.status < 500)) return false
+    throw refusal
   }
 }

@@ -1,4 +1,4 @@
-import { StorageError } from '../errors.js'
+import { refusalOf, StorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment } from '../plugin.js'
 import { copyObject, type Quota, type StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
@@ -99,8 +99,10 @@ async function resolveQuota(
   try {
     result = await quota(scope, request)
   } catch (cause) {
-    if (cause instanceof StorageError) throw cause
-    throw new StorageError('INTERNAL_ERROR', { message: 'The quota function threw an error.', cause })
+    throw (
+      refusalOf(cause) ??
+      new StorageError('INTERNAL_ERROR', { message: 'The quota function threw an error.', cause })
+    )
   }
   // Only an explicit `null` means "unlimited". `undefined` is probably a forgotten return statement.
   if (result === null) return null

@@ -116,6 +116,12 @@ const rules: Record<string, { readonly mayRead: ServiceOptions['mayRead']; reado
       throw new StorageError('FORBIDDEN', { message: 'Sign in to see it.' })
     },
   },
+  "mayRead that throws its framework's refusal": {
+    mayRead(_, { scope }) {
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- as loaders of Remix and SvelteKit do
+      throw new Response(null, { status: scope === null ? 401 : 403 })
+    },
+  },
   'mayRead that shows everything': { mayRead: () => true, shows: true },
 }
 

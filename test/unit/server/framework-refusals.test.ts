@@ -1,0 +1,76 @@
+import { HTTPException } from 'hono/http-exception'
+import { createObjectAccessGuard } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { BUCKET, errorOf, startService, type Caller, type ServiceOptions } from './service.js'
+
+/** How frameworks and their helpers refuse a request. */
+const refusals: readonly [string, (status: number) => unknown][] = [
+  ['a Response', (status) => new Response(null, { status })],
+  ['the HTTPException of Hono', (status) => new HTTPException(status as 401)],
+  ['an error with a status, as of http-errors', (status) => Object.assign(new Error('no'), { status })],
+  [
+    'an error with a statusCode, as of Fastify',
+    (statusCode) => Object.assign(new Error('no'), { statusCode }),
+  ],
+  ['an object with a status, as of SvelteKit', (status) => ({ status, body: { message: 'no' } })],
+]
+
+type Ask = (caller: Caller, key: string) => Promise<Response>
+const begin: Ask = (caller) => caller.begin()
+const download: Ask = (caller, key) => caller.download(key)
+
+/** Each function of the application that can refuse a request, in a service where it throws. */
+const functions: Record<string, readonly [ask: Ask, options: (fail: () => never) => ServiceOptions]> = {
+  resolveScope: [begin, (resolveScope) => ({ resolveScope })],
+  quota: [begin, (quota) => ({ quota })],
+  'upload.guard': [begin, (guard) => ({ upload: { guard } })],
+  "a route's guard": [begin, (guard) => ({ routes: { default: { guard } } })],
+  "a route's key": [begin, (key) => ({ routes: { default: { key } } })],
+  "a route's metadata": [begin, (metadata) => ({ routes: { default: { metadata } } })],
+  'download.guard': [download, (guard) => ({ download: { guard } })],
+  'delete.guard': [(caller, key) => caller.delete(key), (guard) => ({ delete: { guard } })],
+}
+
+describe.each(Object.entries(functions))('%s', (name, [ask, options]) => {
+  /** Returns the response where the function throws this, and what `onError` got. */
+  async function thrown(value: unknown) {
+    const { as, objects, storage, clock } = startService()
+    const { key } = await as('user:1').upload()
+    const fail = () => {
+      throw value
+    }
+    const service = startService({ ...options(fail), objects, clock, storage: () => storage })
+    const { code } = await errorOf(await ask(service.as('user:1'), key))
+    await Promise.resolve()
+    return { code, reported: service.reported.length }
+  }
+
+  it.each(refusals)('refuses by throwing %s, which is no error', async (_, refusal) => {
+    expect(await thrown(refusal(401))).toEqual({ code: 'UNAUTHORIZED', reported: 0 })
+    expect(await thrown(refusal(403))).toEqual({ code: 'FORBIDDEN', reported: 0 })
+  })
+
+  it('fails with what has another status', async () => {
+    const code = name.includes('guard') ? 'FORBIDDEN' : 'INTERNAL_ERROR'
+    for (const [, refusal] of refusals) {
+      for (const status of [302, 404, 500]) {
+        expect(await thrown(refusal(status))).toEqual({ code, reported: 1 })
+      }
+    }
+  })
+})
+
+it.each(refusals)('authorize of createObjectAccessGuard refuses by throwing %s', async (_, refusal) => {
+  const { as, objects: client } = startService()
+  const { key } = await as('user:1').upload()
+  const request = as('user:2').request('GET', '/')
+  for (const [status, code] of [
+    [401, 'UNAUTHORIZED'],
+    [403, 'FORBIDDEN'],
+  ] as const) {
+    const resolveScope = () => 'user:2'
+    const authorize = () => Promise.reject(refusal(status) as Error)
+    const guard = createObjectAccessGuard({ client, resolveScope, authorize })
+    await expect(guard({ request, bucket: BUCKET, key })).rejects.toMatchObject({ code })
+  }
+})
