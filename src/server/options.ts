@@ -10,6 +10,7 @@ import { copyObject, type StorageObject } from '../core/store/records.js'
 import { shown } from '../core/store/validation/checks.js'
 import type { DownloadLifetimes } from './dependencies.js'
 import type { EventHandler } from './events/delivery.js'
+import type { WaitUntil } from './events/runner.js'
 import { routeTable, type RouteTable, type UploadRoute } from './routes.js'
 import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from './url-terms.js'
 
@@ -92,6 +93,11 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
    * and in `deliverEvents`, which delivers all others.
    */
   readonly onEvent?: EventHandler | null | undefined
+  /**
+   * Called inside the request that made a change, with the promise of its background delivery, which never rejects. For runtimes that
+   * stop after the response: `waitUntil` of `cloudflare:workers` and of `@vercel/functions` fit. What it throws goes to `onError`.
+   */
+  readonly waitUntil?: WaitUntil | null | undefined
   /** Called with every 5xx error and every error of a guard, a hook or `onEvent`. Default: logs to the console. */
   readonly onError?: ErrorListener | null | undefined
   /** Wraps each operation, for tracing and metrics. */
@@ -127,6 +133,7 @@ export interface ServerPolicy {
   readonly delete: OperationPolicy | null
   readonly plugins: readonly ServerPlugin[]
   readonly onEvent: EventHandler | null
+  readonly waitUntil: WaitUntil | null
   readonly onError: ErrorListener | null
   readonly onOperation: OperationObserver | null
   readonly now: () => Date
@@ -150,6 +157,7 @@ export function serverPolicy(options: S3ServerOptions): ServerPolicy {
     delete: operationOption('delete', options.delete),
     plugins: pluginsOption(options.plugins),
     onEvent: checks.function('onEvent', options.onEvent),
+    waitUntil: checks.function('waitUntil', options.waitUntil),
     onError: checks.function('onError', options.onError),
     onOperation: checks.function('onOperation', options.onOperation),
     now: checks.function('now', options.now) ?? (() => new Date()),

@@ -1,3 +1,4 @@
+import { detached } from '../../core/detached.js'
 import { StorageError } from '../../core/errors.js'
 
 /** Milliseconds after which a further job whose key is held joins another batch. */
@@ -83,6 +84,9 @@ export function createWriteBatcher<Job, Result>(
     if (queue.busy.size === 0) queues.delete(queueKey)
   }
 
+  /** Starts jobs that waited, which are those of other callers. */
+  const startNext: typeof startBatches = (...queue) => detached(() => startBatches(...queue))
+
   /** Takes the first jobs that may share a batch now. A job overtakes only jobs with other conflict keys. */
   function takeBatch(queue: Jobs): Queued[] {
     const batch: Queued[] = []
@@ -113,7 +117,7 @@ export function createWriteBatcher<Job, Result>(
       if (heldJobs.has(queued)) void settleHeld(queueKey, queue, queued)
       else queue.busy.delete(queued.conflictKey)
     }
-    startBatches(queueKey, queue)
+    startNext(queueKey, queue)
   }
 
   /** Runs a batch until every job has an outcome or was found to be held. */
@@ -155,7 +159,7 @@ export function createWriteBatcher<Job, Result>(
       queue.waiting.unshift(queued)
     }
     queue.busy.delete(queued.conflictKey)
-    startBatches(queueKey, queue)
+    startNext(queueKey, queue)
   }
 
   return {

@@ -1,3 +1,4 @@
+import { detached } from '../../core/detached.js'
 import type { Report } from '../../core/reporter.js'
 import { runScript, type RedisClient, type RedisScript, type ScriptResult } from './redis-client.js'
 
@@ -70,11 +71,11 @@ export function createCircuitBreaker({ redis, timeout, report, recover, isDone }
     }
   }
 
-  /** Calls `recover` again: now, or at the next probe if Redis is down. */
+  /** Calls `recover` again, for all callers: now, or at the next probe if Redis is down. */
   function recoverAgain(): void {
     if (isRecovering) return
     isRecovering = true
-    void probe()
+    void detached(probe)
   }
 
   return {

@@ -1,3 +1,4 @@
+import { detached } from '../../core/detached.js'
 import type { ClaimEventsInput, SettleEventInput, StorageObjectStore } from '../../core/store/contract.js'
 import type { StoredEvent } from '../../core/store/events.js'
 
@@ -106,7 +107,7 @@ export class EventDelivery {
     const { onEvent, report, now } = this.#options
     const { id, claim, attempts } = event
     try {
-      await onEvent(event, { signal: controller.signal })
+      await detached(() => onEvent(event, { signal: controller.signal }))
     } catch (error) {
       running.isHandled = true
       report(error, event)

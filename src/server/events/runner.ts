@@ -1,3 +1,4 @@
+import { detached } from '../../core/detached.js'
 import type { Report } from '../../core/reporter.js'
 import type { ObjectReference } from '../../core/store/records.js'
 import { partsOf } from '../../core/store/store-parts.js'
@@ -37,13 +38,20 @@ export interface JobRunOptions extends RunOptions {
   readonly claimSeconds: number
 }
 
+/** Keeps the runtime from stopping a request's work until the promise has settled. */
+export type WaitUntil = (promise: Promise<void>) => unknown
+
 export interface EventRunnerOptions extends Omit<EventSource, 'report'> {
   readonly report: Report
+  /** Default: what changes start runs in the process, and requests share it. */
+  readonly waitUntil?: WaitUntil | null
 }
 
 /** Delivers events: a change starts a run for its object, and a job one for all objects. */
 export class EventRunner {
   readonly #source: EventSource
+  readonly #waitUntil: WaitUntil | null
+  readonly #report: Report
   /** Shared by the runs that changes start, so that their claims are extended and their events settled together. */
   readonly #background: EventDelivery
   readonly #waiting = new Map<string, ObjectReference>()
@@ -52,26 +60,44 @@ export class EventRunner {
   readonly #runs = new Set<Promise<void>>()
   #isRecordingKnown = false
 
-  constructor({ store, onEvent, now, report }: EventRunnerOptions) {
+  constructor({ store, onEvent, now, report, waitUntil = null }: EventRunnerOptions) {
     const reportDelivery: EventSource['report'] = (error, event) =>
       report(error, { operation: OPERATION, ...(event && { event }) })
     this.#source = { store, onEvent, now, report: reportDelivery }
-    this.#background = new EventDelivery({
+    this.#waitUntil = waitUntil
+    this.#report = report
+    this.#background = this.#newBackground()
+  }
+
+  #newBackground(): EventDelivery {
+    const { report } = this.#source
+    const settleAgain = async (error: unknown) => {
+      report(error)
+      return false
+    }
+    return new EventDelivery({
       ...this.#source,
       claimSeconds: DEFAULT_CLAIM_SECONDS,
-      async settleAgain(error) {
-        reportDelivery(error)
-        return false
-      },
+      settleAgain,
       idle: true,
     })
   }
 
   /**
    * Delivers the events of an object that this process has just changed, so its handler usually runs at once. What isn't taken, or
-   * fails, is left to a job. Never throws and never waits.
+   * fails, is left to a job. Never throws and never waits. With `waitUntil`, each request does all of its own deliveries: workers don't
+   * let a request wait for another one, and may end that at any time.
    */
   changed({ bucket, key }: ObjectReference): void {
+    const waitUntil = this.#waitUntil
+    if (!waitUntil) return detached(() => this.#share({ bucket, key }))
+    const delivery = this.#tracked(this.#deliverObject(this.#newBackground(), { bucket, key }))
+    new Promise((resolve) => resolve(waitUntil(delivery))).catch((error: unknown) =>
+      this.#report(error, { operation: 'waitUntil' }),
+    )
+  }
+
+  #share({ bucket, key }: ObjectReference): void {
     const name = JSON.stringify([bucket, key])
     if (this.#active.has(name)) {
       this.#active.set(name, true)
@@ -85,11 +111,7 @@ export class EventRunner {
   async #deliver(name: string, object: ObjectReference): Promise<void> {
     do {
       this.#active.set(name, false)
-      const options = { concurrency: 1, pollSeconds: null, signal: null, onResult: () => undefined }
-      // What it rejects with has been reported.
-      await this.#newRun(this.#background, options, object)
-        .run()
-        .catch(() => undefined)
+      await this.#deliverObject(this.#background, object)
     } while (this.#active.get(name))
     this.#active.delete(name)
     for (const [waiting, next] of this.#waiting) {
@@ -97,6 +119,14 @@ export class EventRunner {
       void this.#tracked(this.#deliver(waiting, next))
       return
     }
+  }
+
+  /** Delivers the events of one object until none is due. Never rejects: failures are reported. */
+  #deliverObject(delivery: EventDelivery, object: ObjectReference): Promise<void> {
+    const options = { concurrency: 1, pollSeconds: null, signal: null, onResult: () => undefined }
+    return this.#newRun(delivery, options, object)
+      .run()
+      .catch(() => undefined)
   }
 
   /** Delivers the events of all objects until none is due or, with `pollSeconds`, until the signal aborts. Rejects if the store fails. */

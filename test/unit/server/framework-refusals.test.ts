@@ -69,7 +69,9 @@ it.each(refusals)('authorize of createObjectAccessGuard refuses by throwing %s',
     [403, 'FORBIDDEN'],
   ] as const) {
     const resolveScope = () => 'user:2'
-    const authorize = () => Promise.reject(refusal(status) as Error)
+    const authorize = () => {
+      throw refusal(status)
+    }
     const guard = createObjectAccessGuard({ client, resolveScope, authorize })
     await expect(guard({ request, bucket: BUCKET, key })).rejects.toMatchObject({ code })
   }

@@ -1,3 +1,4 @@
+import { detached } from '../../../core/detached.js'
 import { StorageError } from '../../../core/errors.js'
 import { backOff } from '../connection/deadline.js'
 
@@ -64,6 +65,9 @@ export function createQueue<J extends Job, Result>({ run, wasUndone, again }: Qu
     }
   }
 
+  /** Starts jobs that waited, which are those of other callers. */
+  const startNext = () => detached(start)
+
   /** Takes the first jobs that may share a transaction now. */
   function take(): Jobs {
     const group: Queued<J, Result>[] = []
@@ -96,12 +100,12 @@ export function createQueue<J extends Job, Result>({ run, wasUndone, again }: Qu
     }
     const timer = setTimeout(() => {
       stopCounting()
-      start()
+      startNext()
     }, PATIENCE)
     await settle(group)
     clearTimeout(timer)
     stopCounting()
-    start()
+    startNext()
   }
 
   async function settle(group: Jobs): Promise<void> {
@@ -137,11 +141,11 @@ export function createQueue<J extends Job, Result>({ run, wasUndone, again }: Qu
     for (const scope of scopes) busy.delete(scope)
     running.delete(queued)
     queued.job = next
-    start()
+    startNext()
     void backOff(queued.holds++).then(() => {
       busy.delete(key)
       waiting.unshift(queued)
-      start()
+      startNext()
     })
   }
 
@@ -150,7 +154,7 @@ export function createQueue<J extends Job, Result>({ run, wasUndone, again }: Qu
       for (const name of [queued.job.key, ...queued.job.scopes]) busy.delete(name)
       running.delete(queued)
     }
-    start()
+    startNext()
   }
 
   return {
