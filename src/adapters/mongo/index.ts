@@ -1,10 +1,12 @@
+import type { Db } from 'mongodb'
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import { shown } from '../../core/store/validation/checks.js'
+import { lateDriver } from '../shared/late-driver.js'
 import {
   A_DATABASE,
   checkDatabase,
-  lateNamespace,
+  createSameDatabase,
   type MongoDatabase,
   type MongoDatabaseSource,
   SEE,
@@ -35,7 +37,7 @@ export interface MongoAdapterOptions {
 /**
  * Creates a store in MongoDB 5.0 or later, on a replica set (one member is enough), from a `Db` of the driver
  * `mongodb` 6 or 7, of any copy of it, such as `connection.db` of mongoose. For a connection that opens later, pass a
- * function that returns its `Db`; calls reject with `DATABASE_UNAVAILABLE` until it does. Call `migrate()` before any
+ * function that returns its `Db`. Each call asks it once, and rejects with `DATABASE_UNAVAILABLE` until it does. Call `migrate()` before any
  * other call. You configure and close the client; the adapter overrides its read and write concern, read preference and
  * BSON options.
  *
@@ -53,13 +55,27 @@ export function mongoAdapter(
   const { collectionPrefix = DEFAULT_PREFIX, now, events } = options
   const prefix = checkPrefix(collectionPrefix)
   checkEvents(events)
-  const namespace = isSource(db)
-    ? lateNamespace(db, prefix)
-    : openNamespace(
+  const open = (given: Db) =>
+    createMongoDriver({ namespace: openNamespace(given, prefix), timeout: TIMEOUT, events })
+  const driver = isSource(db)
+    ? lateDriver({ find: checkedSource(db), notOpen: NOT_OPEN, open })
+    : open(
         checkDatabase(`mongoAdapter: db must be ${A_DATABASE}, or a function that returns one: ${SEE}`, db),
-        prefix,
       )
-  return createStore(createMongoDriver({ namespace, timeout: TIMEOUT, events }), { now })
+  return createStore(driver, { now })
+}
+
+const NOT_OPEN =
+  'The connection to MongoDB is not open yet: the function passed to mongoAdapter returned no database.'
+
+/** A connection that is opened again has another client. */
+function checkedSource(findDatabase: MongoDatabaseSource): () => Db | null {
+  const sameDatabase = createSameDatabase()
+  return () => {
+    const found = findDatabase()
+    if (found === null || found === undefined) return null
+    return sameDatabase(checkDatabase(`mongoAdapter: the function must return ${A_DATABASE}: ${SEE}`, found))
+  }
 }
 
 /** A class is a function too, but calling it fails. */

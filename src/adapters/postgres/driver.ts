@@ -39,11 +39,20 @@ import { readRefusal, readWriteResult, writeStatements, type WriteResult } from 
  */
 const PURGE_BATCH_SIZE = 200
 
+/** Builds the statements that the drivers of all connections share. */
+export const statementsOf = (schema: SchemaName) => ({
+  reads: readStatements(schema),
+  writes: writeStatements(schema),
+  usages: usageStatements(schema),
+  events: eventStatements(schema),
+})
+
 export interface PostgresDriverOptions {
   readonly database: Database
   /** Serves listings and counts only, and may lag behind. */
   readonly readDatabase: Database
   readonly schema: SchemaName
+  readonly statements: ReturnType<typeof statementsOf>
   /** Whether events are on after `migrate()`. `null`: as they are. */
   readonly events: boolean | null
 }
@@ -53,11 +62,10 @@ export function createPostgresDriver({
   database,
   readDatabase,
   schema,
+  statements,
   events,
 }: PostgresDriverOptions): StoreDriver {
-  const reads = readStatements(schema)
-  const writes = writeStatements(schema)
-  const usages = usageStatements(schema)
+  const { reads, writes, usages } = statements
   const call = createCall(database)
   const callReplica = readDatabase === database ? call : createReadPoolCall(readDatabase, call)
   const batchedWrites = createBatchedWrites(call, writes)
@@ -90,7 +98,7 @@ export function createPostgresDriver({
   }
 
   return {
-    ...createEventMethods(call, eventStatements(schema)),
+    ...createEventMethods(call, statements.events),
 
     async list({ scope, statuses, route, before, limit, withMetadata, fromPrimary }) {
       const lists = withMetadata ? reads.lists : reads.listsWithoutMetadata

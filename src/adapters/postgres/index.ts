@@ -1,18 +1,20 @@
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
-import { checkAdapterOptions, checkSchemaOptions } from './options.js'
+import { lateDriver } from '../shared/late-driver.js'
+import { A_POOL, checkAdapterOptions, checkSchemaOptions, isSource } from './options.js'
 import type { PostgresAdapterOptions, PostgresSchemaOptions } from './options.js'
-import type { PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
-import { createPostgresDriver } from './driver.js'
+import type { PostgresHandle, PostgresSource } from './connection/database.js'
 import { schemaText } from './migrate/text.js'
 import { SCHEMA } from './sql/schema.js'
 
 export type { PostgresAdapterOptions, PostgresSchemaOptions } from './options.js'
 export type {
   PGliteDatabase,
+  PostgresHandle,
   PostgresPool,
   PostgresQuery,
   PostgresResult,
+  PostgresSource,
   PostgresSql,
   PostgresValue,
 } from './connection/database.js'
@@ -24,14 +26,24 @@ export type {
  *
  * A store over a client in a transaction, or over the `sql` that `sql.begin` passes on, takes part in that transaction.
  *
+ * Instead of a pool, pass a function that returns it, if it opens later or if each request has its own, as in workers. Each call asks
+ * it once; calls reject with `DATABASE_UNAVAILABLE` until it returns a pool.
+ *
  * @throws TypeError for an invalid pool or option.
  */
 export function postgresAdapter(
-  pool: PostgresPool | PostgresSql | PGliteDatabase,
+  pool: PostgresHandle | PostgresSource,
   options?: PostgresAdapterOptions | null,
 ): StorageObjectStore {
-  const { now, ...driverOptions } = checkAdapterOptions(pool, options)
-  return createStore(createPostgresDriver(driverOptions), { now })
+  const { now, open } = checkAdapterOptions(options)
+  const driver = isSource(pool)
+    ? lateDriver({
+        find: pool,
+        notOpen: 'There is no pool yet: the function passed to postgresAdapter returned none.',
+        open: (found) => open(found, `the function must return ${A_POOL}`),
+      })
+    : open(pool, `pool must be ${A_POOL}, or a function that returns one of them`)
+  return createStore(driver, { now })
 }
 
 /**

@@ -1,11 +1,19 @@
 import { OptionChecks } from '../../core/option-checks.js'
 import { shown, shownHandle } from '../../core/store/validation/checks.js'
-import type { Database, PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
+import type { StoreDriver } from '../../core/store/driver.js'
+import type {
+  Database,
+  PGliteDatabase,
+  PostgresHandle,
+  PostgresPool,
+  PostgresSource,
+  PostgresSql,
+} from './connection/database.js'
 import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'
 import { flawOf, postgresJsDatabase } from './connection/postgres-js-database.js'
 import { withTimeLimit } from './connection/time-limit.js'
-import type { PostgresDriverOptions } from './driver.js'
+import { createPostgresDriver, statementsOf } from './driver.js'
 import { schemaName } from './sql/statement.js'
 
 const DEFAULT_SCHEMA = 'svc_db'
@@ -28,7 +36,7 @@ export interface PostgresAdapterOptions extends PostgresSchemaOptions {
   /**
    * A pool of a replica, which serves `listByScope` and `countByScope` and may lag behind. Default: the pool itself.
    */
-  readonly readPool?: PostgresPool | PostgresSql | PGliteDatabase | null | undefined
+  readonly readPool?: PostgresHandle | null | undefined
   /**
    * Whether each connection prepares a statement once, under a name that starts with `svc_db_`. Default `true`. Set it
    * to `false` behind a pooler that switches connections between transactions and does not track prepared statements,
@@ -40,23 +48,29 @@ export interface PostgresAdapterOptions extends PostgresSchemaOptions {
   readonly now?: (() => Date) | null | undefined
 }
 
-/** @throws TypeError that names the option, its value and what is allowed. */
-export function checkAdapterOptions(
-  pool: unknown,
-  options: unknown,
-): PostgresDriverOptions & { readonly now: (() => Date) | null } {
+/** Checks the options. `open` creates the driver of a pool. @throws TypeError that names the option, its value and what is allowed. */
+export function checkAdapterOptions(options: unknown): {
+  readonly now: (() => Date) | null
+  /** @param message What the TypeError says about a value that is no pool. */
+  readonly open: (pool: unknown, message: string) => StoreDriver
+} {
   const caller = 'postgresAdapter'
   const { readPool, namedStatements, now } = checkObject(caller, options) as PostgresAdapterOptions
   const named = new OptionChecks(caller).boolean('namedStatements', namedStatements) ?? true
   if (now !== null && now !== undefined && typeof now !== 'function') {
     throw new TypeError(`${caller}: now must be a function that returns a Date (got ${shown(now)}).`)
   }
-  const database = withTimeLimit(databaseOf(pool, 'pool', named))
+  const replica =
+    readPool == null ? null : withTimeLimit(databaseOf(readPool, `readPool must be ${A_POOL}`, named))
+  const { schema, events } = checkSchemaOptions(caller, options)
+  const statements = statementsOf(schema)
   return {
-    database,
-    readDatabase: readPool == null ? database : withTimeLimit(databaseOf(readPool, 'readPool', named)),
-    ...checkSchemaOptions(caller, options),
     now: now ?? null,
+    open(pool, message) {
+      const database = withTimeLimit(databaseOf(pool, message, named))
+      const readDatabase = replica ?? database
+      return createPostgresDriver({ database, readDatabase, schema, statements, events })
+    },
   }
 }
 
@@ -77,7 +91,7 @@ function checkObject(caller: string, options: unknown): object {
   return options
 }
 
-function databaseOf(pool: unknown, name: string, named: boolean): Database {
+function databaseOf(pool: unknown, message: string, named: boolean): Database {
   const given = Object(pool) as Readonly<Record<string, unknown>>
   const has = (method: string) => typeof given[method] === 'function'
   if (has('unsafe') && has('typed')) {
@@ -90,8 +104,16 @@ function databaseOf(pool: unknown, name: string, named: boolean): Database {
   if (has('query') && has('connect') && !('manager' in given) && !has('one')) {
     return pgDatabase(pool as PostgresPool, { named })
   }
-  throw new TypeError(
-    `postgresAdapter: ${name} must be a pool or client of pg, an instance of postgres (postgres.js), ` +
-      `or a PGlite database: see docs/your-orm.md (got ${shownHandle(pool)}).`,
+  throw new TypeError(`postgresAdapter: ${message}: see docs/your-orm.md (got ${shownHandle(pool)}).`)
+}
+
+export const A_POOL = 'a pool or client of pg, an instance of postgres (postgres.js), or a PGlite database'
+
+/** An instance of postgres.js and one of knex are functions with members, and a class has a prototype with methods. */
+export function isSource(pool: unknown): pool is PostgresSource {
+  return (
+    typeof pool === 'function' &&
+    Object.keys(pool).length === 0 &&
+    !('query' in (Object(pool.prototype) as object))
   )
 }

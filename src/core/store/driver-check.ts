@@ -42,13 +42,15 @@ const METHODS = {
   close: true,
 } satisfies Record<keyof StoreDriver, true>
 
+export const DRIVER_METHODS = Object.keys(METHODS) as readonly (keyof StoreDriver)[]
+
 /** @throws TypeError that names all methods that the driver lacks. */
 export function checkDriver(driver: unknown): void {
   if (typeof driver !== 'object' || driver === null) {
     throw new TypeError(`createStore: the driver must be an object (got ${shownHandle(driver)}).`)
   }
   const given = driver as Readonly<Record<string, unknown>>
-  const missing = Object.keys(METHODS).filter((name) => typeof given[name] !== 'function')
+  const missing = DRIVER_METHODS.filter((name) => typeof given[name] !== 'function')
   if (missing.length === 0) return
   const names = new Intl.ListFormat('en').format(missing.map((name) => `"${name}"`))
   throw new TypeError(`createStore: the driver lacks the method${missing.length > 1 ? 's' : ''} ${names}.`)

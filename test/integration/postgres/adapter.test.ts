@@ -7,8 +7,8 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import postgres from 'postgres'
 import { DataSource } from 'typeorm'
-import { describe, expect, it } from 'vitest'
-import { postgresAdapter, postgresSchema, type PostgresQuery } from '@svc/db/postgres'
+import { describe, expect, it, vi } from 'vitest'
+import { postgresAdapter, postgresSchema, type PostgresPool, type PostgresQuery } from '@svc/db/postgres'
 import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { attempt } from './attempt.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
@@ -38,13 +38,30 @@ describe('postgresAdapter', () => {
     ['null', null, 'null'],
   ])('refuses %s as a pool', (_what, handle, got) => {
     const accepted = 'a pool or client of pg, an instance of postgres (postgres.js), or a PGlite database'
-    const refusal = (name: string) =>
-      new TypeError(`postgresAdapter: ${name} must be ${accepted}: see docs/your-orm.md (got ${got}).`)
-    expect(() => postgresAdapter(untyped(handle))).toThrow(refusal('pool'))
+    const refusal = (must: string) =>
+      new TypeError(`postgresAdapter: ${must}: see docs/your-orm.md (got ${got}).`)
+    expect(() => postgresAdapter(untyped(handle))).toThrow(
+      refusal(`pool must be ${accepted}, or a function that returns one of them`),
+    )
     // Left out, it is the pool.
     if (handle != null) {
-      expect(() => postgresAdapter(pool, { readPool: untyped(handle) })).toThrow(refusal('readPool'))
+      expect(() => postgresAdapter(pool, { readPool: untyped(handle) })).toThrow(
+        refusal(`readPool must be ${accepted}`),
+      )
     }
+  })
+
+  it('rejects calls while its function returns no pool, or something else', async () => {
+    for (const nothing of [undefined, null]) {
+      const early = postgresAdapter(() => nothing).ping()
+      await expect(early).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
+    }
+    await expect(postgresAdapter(untyped(async () => Promise.resolve(pool))).ping()).rejects.toThrow(
+      new TypeError(
+        'postgresAdapter: the function must return a pool or client of pg, an instance of postgres (postgres.js), ' +
+          'or a PGlite database: see docs/your-orm.md (got an instance of Promise).',
+      ),
+    )
   })
 
   it.each([
@@ -124,6 +141,46 @@ describePostgres('postgresAdapter on a server', (url) => {
     await client.connect()
     await store.ping()
     await client.end()
+  })
+
+  it('sends the statements of a client one at a time, whatever store they are from', async () => {
+    const client = new pg.Client(url)
+    await client.connect()
+    const warned = vi.spyOn(process, 'emitWarning')
+    const schema = freshSchema()
+    const stores = [postgresAdapter(client, { schema }), postgresAdapter(client, { schema })] as const
+    await Promise.all([stores[0].migrate(), stores[1].ping()])
+    const calls = Array.from({ length: 20 }, (_, i) =>
+      stores[i % 2]!.reserve(attempt(`key ${i}`, `scope ${i}`)),
+    )
+    const failing = stores[0].reserve({ ...attempt('key 0', 'another scope') })
+    await expect(failing).rejects.toMatchObject({ code: 'KEY_CONFLICT' })
+    expect(await Promise.all(calls)).toHaveLength(20)
+    // pg 8 prints a deprecation warning instead of refusing.
+    expect(warned.mock.calls).toEqual([])
+    warned.mockRestore()
+    await dropSchema(client, schema)
+    await client.end()
+  })
+
+  it('lets no call wait for one of another pool that its function returned', async () => {
+    const pool = poolOf(url)
+    const schema = freshSchema()
+    let waiting = 0
+    const silent: PostgresPool = { connect() {}, query: () => (waiting++, new Promise(() => {})) }
+    let current: PostgresPool = pool
+    const store = postgresAdapter(() => current, { schema })
+    await store.migrate()
+    current = silent
+    for (let i = 0; i < 3; i++) void store.reserve(attempt(`silent ${i}`))
+    void store.ping()
+    await expect.poll(() => waiting).toBeGreaterThan(2)
+    current = pool
+    const calls = Array.from({ length: 20 }, (_, i) => store.reserve(attempt(`key ${i}`)))
+    expect(await Promise.all(calls)).toHaveLength(20)
+    expect(await store.countByScope('scope', 'pending')).toBe(20)
+    await dropSchema(pool, schema)
+    await pool.end()
   })
 
   it('refuses values that the driver has parsed, as pg-native does', async () => {

@@ -121,7 +121,7 @@ export function freshSchema(): string {
   return `test "${randomBytes(6).toString('hex')}" Schema's`
 }
 
-export async function dropSchema(pool: pg.Pool, schema: string): Promise<void> {
+export async function dropSchema(pool: pg.Pool | pg.Client, schema: string): Promise<void> {
   await pool.query(`DROP SCHEMA IF EXISTS ${quoted(schema)} CASCADE`)
 }
 

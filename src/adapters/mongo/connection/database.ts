@@ -1,7 +1,5 @@
 import type { Db } from 'mongodb'
-import { StorageError } from '../../../core/errors.js'
 import { shownHandle } from '../../../core/store/validation/checks.js'
-import { type Namespace, openNamespace } from './namespace.js'
 
 /**
  * The parts of a `Db` by which the adapter recognizes one. The type is structural, so it fits a `Db` of any copy of the
@@ -31,28 +29,13 @@ export function checkDatabase(message: string, value: unknown): Db {
   throw new TypeError(`${message} (got ${shownHandle(value)}).`)
 }
 
-const NOT_OPEN =
-  'The connection to MongoDB is not open yet: the function passed to mongoAdapter returned no database.'
-
-/**
- * Returns the namespace of a connection that opens later. Each use of it looks for the `Db`, and throws
- * `DATABASE_UNAVAILABLE` until there is one. A connection that is opened again has another `Db`.
- */
-export function lateNamespace(findDatabase: MongoDatabaseSource, prefix: string): Namespace {
-  const opened = new WeakMap<Db, Namespace>()
-
-  function current(): Namespace {
-    const found = findDatabase()
-    if (found === null || found === undefined) {
-      throw new StorageError('DATABASE_UNAVAILABLE', { message: NOT_OPEN })
-    }
-    const db = checkDatabase(`mongoAdapter: the function must return ${A_DATABASE}: ${SEE}`, found)
-    const namespace = opened.get(db) ?? openNamespace(db, prefix)
-    opened.set(db, namespace)
-    return namespace
+/** Returns the same `Db` for each that a client creates of one database. */
+export function createSameDatabase(): (db: Db) => Db {
+  const known = new WeakMap<object, Map<string, Db>>()
+  return (db) => {
+    const ofClient = known.get(db.client) ?? new Map<string, Db>()
+    const same = ofClient.get(db.databaseName) ?? db
+    known.set(db.client, ofClient.set(db.databaseName, same))
+    return same
   }
-
-  return new Proxy({} as Namespace, {
-    get: (_, property) => current()[property as keyof Namespace],
-  })
 }

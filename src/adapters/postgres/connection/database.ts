@@ -50,6 +50,11 @@ export interface PGliteDatabase {
   exec(text: string, options: { rowMode: 'array' }): Promise<PostgresResult[]>
 }
 
+export type PostgresHandle = PostgresPool | PostgresSql | PGliteDatabase
+
+/** Returns the pool that a call uses, and nothing before there is one. */
+export type PostgresSource = () => PostgresHandle | null | undefined
+
 /** A statement of the adapter, with parameters `$1`, `$2` …. */
 export interface Statement {
   readonly name: string

@@ -18,6 +18,9 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
   // Lets the pool replace a connection that doesn't respond, unless the application has set its own limit.
   const { options, connectionParameters } = pool as Handle
   const query_timeout = (options ?? connectionParameters)?.query_timeout || TIME_LIMIT
+  const isClient = 'connectionParameters' in pool
+  const send = (query: PostgresQuery) =>
+    isClient ? inTurn(pool, () => pool.query(query)) : pool.query(query)
   return {
     // Not `isBorrowed`: after a lost connection or a rollback, a client of pg refuses a repeat by itself.
     async run({ name, text }, values) {
@@ -30,13 +33,13 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
       }
       if (named) query.name = name
       checkConnected(pool)
-      const { rows } = await pool.query(query)
+      const { rows } = await send(query)
       return rows as TextRow[]
     },
 
     async script(...statements) {
       // Without parameters pg uses the simple protocol, in which Postgres runs all statements in one transaction.
-      const result: PostgresResult | PostgresResult[] = await pool.query({
+      const result: PostgresResult | PostgresResult[] = await send({
         text: statements.join(';\n'),
         rowMode: 'array',
         types: AS_TEXT,
@@ -45,6 +48,17 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
       return (last?.rows ?? []) as TextRow[]
     },
   }
+}
+
+/** The last statement of each client. */
+const lastStatements = new WeakMap<PostgresPool, Promise<unknown>>()
+
+/** Sends a statement once the client has the result of the one before: pg 9 refuses more than one at a time. */
+function inTurn<T>(client: PostgresPool, send: () => Promise<T>): Promise<T> {
+  const before = lastStatements.get(client)
+  const result = before ? before.then(send, send) : send()
+  lastStatements.set(client, result)
+  return result
 }
 
 /** @throws StorageError for a client without a connection, which would queue its queries for ever. */

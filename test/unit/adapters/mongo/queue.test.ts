@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createQueue, type Job } from '../../../../src/adapters/mongo/writes/queue.js'
@@ -168,4 +169,24 @@ describe('the queue of writes', () => {
       }),
     )
   })
+})
+
+it('a job that waits runs in the async context of no other caller', async () => {
+  const callers = new AsyncLocalStorage<string>()
+  const seen: string[] = []
+  const queue = createQueue<NamedJob, string>({
+    wasUndone: (error) => error === UNDONE,
+    again: () => null,
+    async run(jobs) {
+      const names = jobs.map(({ name }) => name)
+      seen.push(`${names.join(' ')} in ${callers.getStore() ?? 'none'}`)
+      await turn()
+      if (names.length > 1) throw UNDONE
+      return names
+    },
+  })
+  const add = (name: string) =>
+    callers.run(`context of ${name}`, () => queue.add({ name, key: name, scopes: ['scope'] }))
+  await Promise.all(['a', 'b', 'c'].map(add))
+  expect(seen).toEqual(['a in context of a', 'b c in none', 'b in none', 'c in none'])
 })

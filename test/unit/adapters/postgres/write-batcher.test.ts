@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { StorageError } from '@svc/db'
 import fc from 'fast-check'
 import { afterEach, expect, it, vi } from 'vitest'
@@ -250,4 +251,35 @@ it('rejects a job of a queue in which too many are waiting', async () => {
   await started[2]!.end()
   await started[3]!.end()
   expect(await Promise.all(calls)).toEqual(['a done', 'b done', 'c done', 'f done'])
+})
+
+it('a job that waits runs in the async context of no other caller', async () => {
+  const callers = new AsyncLocalStorage<string>()
+  const seen: string[] = []
+  const see = (jobs: readonly string[]) =>
+    void seen.push(`${jobs.join(' ')} in ${callers.getStore() ?? 'none'}`)
+  const batcher = createWriteBatcher<string, void>({
+    async run(jobs) {
+      see(jobs)
+      await pendingCallbacks()
+      return jobs.map((job) => (job === 'held' ? 'held' : { status: 'fulfilled', value: undefined }))
+    },
+    async runHeld(job) {
+      see([job])
+      return Promise.resolve()
+    },
+    conflictKeyOf: (job) => job,
+    wasUndone: () => false,
+  })
+  const add = (job: string) => callers.run(`context of ${job}`, () => batcher.run('queue', job))
+  await Promise.all(['a', 'b', 'held'].map(add))
+  await Promise.all(['held', 'c'].map(add))
+  expect(seen).toEqual([
+    'a in context of a',
+    'b held in none',
+    'held in none',
+    'held in context of held',
+    'held in context of held',
+    'c in none',
+  ])
 })
