@@ -113,9 +113,8 @@ describe.skipIf(path === null)(`in other runtimes${skipped}`, () => {
       const pool = new pg.Pool({ connectionString: database.url })
       await postgresAdapter(pool, { events: true }).migrate()
       await pool.end()
-      vi.stubEnv('DATABASE_URL', database.url)
       const worker = await bundleWorker('postgres-worker', [nodeModules])
-      const command = [process.execPath, 'miniflare.mjs', worker, 'DATABASE_URL'] as const
+      const command = [process.execPath, 'miniflare.mjs', worker, `DATABASE_URL=${database.url}`] as const
       const server = await startServer(application, ...command)
       origin = server.url
       return async () => {
@@ -124,8 +123,6 @@ describe.skipIf(path === null)(`in other runtimes${skipped}`, () => {
         if ('stop' in postgres) await postgres.stop()
       }
     })
-    afterAll(() => vi.unstubAllEnvs())
-
     const UPLOADS = 20
 
     it.each([

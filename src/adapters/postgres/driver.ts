@@ -9,6 +9,7 @@ import type {
   TransferRefusal,
 } from '../../core/store/driver.js'
 import { NO_USAGE } from '../../core/store/lifecycle/usage.js'
+import { RecentEntries } from '../shared/recent-entries.js'
 import { createBatchedWrites } from './batching.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasReported } from './connection/failures.js'
@@ -39,20 +40,27 @@ import { readRefusal, readWriteResult, writeStatements, type WriteResult } from 
  */
 const PURGE_BATCH_SIZE = 200
 
-/** Builds the statements that the drivers of all connections share. */
-export const statementsOf = (schema: SchemaName) => ({
+const buildStatements = (schema: SchemaName) => ({
   reads: readStatements(schema),
   writes: writeStatements(schema),
   usages: usageStatements(schema),
   events: eventStatements(schema),
 })
 
+/** Building them takes milliseconds, and workers may create a store for each request. */
+const recentStatements = new RecentEntries<ReturnType<typeof buildStatements>>(8)
+
+function statementsOf(schema: SchemaName): ReturnType<typeof buildStatements> {
+  const statements = recentStatements.get(schema.name) ?? buildStatements(schema)
+  recentStatements.set(schema.name, statements)
+  return statements
+}
+
 export interface PostgresDriverOptions {
   readonly database: Database
   /** Serves listings and counts only, and may lag behind. */
   readonly readDatabase: Database
   readonly schema: SchemaName
-  readonly statements: ReturnType<typeof statementsOf>
   /** Whether events are on after `migrate()`. `null`: as they are. */
   readonly events: boolean | null
 }
@@ -62,10 +70,9 @@ export function createPostgresDriver({
   database,
   readDatabase,
   schema,
-  statements,
   events,
 }: PostgresDriverOptions): StoreDriver {
-  const { reads, writes, usages } = statements
+  const { reads, writes, usages, events: eventReads } = statementsOf(schema)
   const call = createCall(database)
   const callReplica = readDatabase === database ? call : createReadPoolCall(readDatabase, call)
   const batchedWrites = createBatchedWrites(call, writes)
@@ -98,7 +105,7 @@ export function createPostgresDriver({
   }
 
   return {
-    ...createEventMethods(call, statements.events),
+    ...createEventMethods(call, eventReads),
 
     async list({ scope, statuses, route, before, limit, withMetadata, fromPrimary }) {
       const lists = withMetadata ? reads.lists : reads.listsWithoutMetadata

@@ -13,7 +13,7 @@ import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'
 import { flawOf, postgresJsDatabase } from './connection/postgres-js-database.js'
 import { withTimeLimit } from './connection/time-limit.js'
-import { createPostgresDriver, statementsOf } from './driver.js'
+import { createPostgresDriver } from './driver.js'
 import { schemaName } from './sql/statement.js'
 
 const DEFAULT_SCHEMA = 'svc_db'
@@ -63,13 +63,12 @@ export function checkAdapterOptions(options: unknown): {
   const replica =
     readPool == null ? null : withTimeLimit(databaseOf(readPool, `readPool must be ${A_POOL}`, named))
   const { schema, events } = checkSchemaOptions(caller, options)
-  const statements = statementsOf(schema)
   return {
     now: now ?? null,
     open(pool, message) {
       const database = withTimeLimit(databaseOf(pool, message, named))
       const readDatabase = replica ?? database
-      return createPostgresDriver({ database, readDatabase, schema, statements, events })
+      return createPostgresDriver({ database, readDatabase, schema, events })
     },
   }
 }

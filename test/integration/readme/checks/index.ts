@@ -25,6 +25,7 @@ import { sharingChecks } from './sharing.js'
 import { storagesChecks } from './storages.js'
 import { storeChecks } from './store.js'
 import { testingYourAppChecks } from './testing-your-app.js'
+import { workerChecks } from './workers.js'
 import { writingAnAdapterChecks } from './writing-an-adapter.js'
 import { yourOrmChecks } from './your-orm.js'
 
@@ -56,6 +57,7 @@ export const checks: SnippetChecks = {
   ...storagesChecks,
   ...storeChecks,
   ...testingYourAppChecks,
+  ...workerChecks,
   ...writingAnAdapterChecks,
   ...yourOrmChecks,
 }
