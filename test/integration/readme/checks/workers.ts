@@ -17,14 +17,15 @@ interface WorkerProgram {
 
 /** Runs a worker that handles the events of its uploads before its requests end. */
 const deliversWithinRequests: SnippetCheck = async (program) => {
-  const { url: DATABASE_URL, drop } = await createDatabase(process.env['DATABASE_URL']!)
+  const database = await createDatabase(process.env['DATABASE_URL']!)
+  const DATABASE_URL = database.url
   const { Pool } = pg
   const pools: pg.Pool[] = []
-  const opened = vi.spyOn(pg, 'Pool').mockImplementation(function (options) {
+  const opened = vi.spyOn(pg, 'Pool').mockImplementation(function (options?: pg.PoolConfig) {
     const pool = new Pool(options)
     pools.push(pool)
     return pool
-  } as typeof pg.Pool & ((options?: pg.PoolConfig) => pg.Pool))
+  })
   const printed = vi.spyOn(console, 'log').mockReturnValue()
   try {
     const store = postgresAdapter(new pg.Pool({ connectionString: DATABASE_URL }), { events: true })
@@ -45,7 +46,7 @@ const deliversWithinRequests: SnippetCheck = async (program) => {
     printed.mockRestore()
     opened.mockRestore()
     await Promise.all(pools.map((pool) => pool.end()))
-    await drop()
+    await database.drop()
   }
 }
 
