@@ -35,14 +35,19 @@ describe('accepts from another realm', () => {
 
   it.each(['Uint8Array.of(1, 2)', 'Uint8Array.of(1, 2).buffer'])('bytes: %s', async (bytes) => {
     const { s3 } = start()
-    const { size } = await s3.files.put({ scope: 'ann', filename: 'a.bin', body: foreign(bytes) })
+    const { size } = await s3.files.put({ scope: 'ann', filename: 'a.bin', body: foreign<Uint8Array>(bytes) })
     expect(size).toBe(2)
   })
 
   it('streams', async () => {
     const { s3 } = start()
     const stream = '(async function* () { yield Uint8Array.of(1, 2) })()'
-    const { size } = await s3.files.put({ scope: 'ann', filename: 'a.bin', size: 2, body: foreign(stream) })
+    const { size } = await s3.files.put({
+      scope: 'ann',
+      filename: 'a.bin',
+      size: 2,
+      body: foreign<AsyncGenerator<Uint8Array>>(stream),
+    })
     expect(size).toBe(2)
   })
 
