@@ -30,15 +30,19 @@ export class S3ClientError extends Error {
   }
 }
 
-/** Returns the error of a call without a response: `ABORTED` or `TIMEOUT` if the signal aborted, otherwise `NETWORK_ERROR`. */
+/**
+ * Returns the error of a call without a response: `ABORTED` or `TIMEOUT` if the signal aborted, otherwise `NETWORK_ERROR`, which
+ * names an origin other than the API's.
+ */
 export function withoutResponse(
   { aborted, reason }: { readonly aborted: boolean; readonly reason?: unknown },
   cause?: unknown,
+  origin?: string,
 ): S3ClientError {
   if (isCode(reason, 'TIMEOUT')) return reason
   return aborted
     ? new S3ClientError('ABORTED', 'Aborted.', { cause: reason })
-    : new S3ClientError('NETWORK_ERROR', 'No response.', { cause })
+    : new S3ClientError('NETWORK_ERROR', `No response${origin ? ` from ${origin}` : ''}.`, { cause })
 }
 
 /**

@@ -50,7 +50,9 @@ export interface UploadCall extends UploadContext {
 }
 
 /** Body of the call that starts an upload. */
-export interface UploadRequest extends Pick<UploadOptions, 'route' | 'metadata'> {
+export interface UploadRequest extends Pick<UploadOptions, 'route'> {
+  /** Anything else than an object is refused by the server. */
+  readonly metadata: UploadOptions['metadata'] | string
   readonly filename: string
   /** A media type of RFC 9110, in ASCII. */
   readonly contentType: string
@@ -67,12 +69,14 @@ const MAX_FILENAME_LENGTH = 1024
 
 /** Builds the request from a file and the caller's options. */
 export function createUploadRequest(file: Blob, { route, filename, metadata }: UploadOptions): UploadRequest {
+  const kind = Object.prototype.toString.call(metadata)
   return {
     route,
     filename: filename == null ? validName(file) : filename,
     contentType: validContentType(file),
     size: file.size,
-    metadata,
+    // JSON would make an empty object of a Map, and the server would store it.
+    metadata: metadata == null || kind === '[object Object]' ? metadata : kind,
   }
 }
 
