@@ -50,11 +50,13 @@ export interface ApiAccess {
   readonly credentials?: RequestCredentials | null | undefined
 }
 
-/** Sends a request. Rejects with {@link S3ClientError} if there is no response. */
+/** Sends a request. Rejects with {@link S3ClientError}, which names `origin`, if there is no response. */
 export async function send(
   given: Fetch | null | undefined,
   url: string,
-  init: RequestInit & { readonly signal: AbortSignal },
+  // `next` is for Next.js, whose `fetch` in 13 and 14 would cache the response for ever on the server.
+  init: RequestInit & { readonly signal: AbortSignal; readonly next?: object },
+  origin?: string,
 ): Promise<HttpResponse> {
   // Called without a receiver: the browser's `fetch` throws when called as a method of another object.
   const fetch = given || globalThis.fetch
@@ -62,7 +64,7 @@ export async function send(
     const response = await fetch(url, init)
     return { status: response.status, text: await response.text() }
   } catch (cause) {
-    throw withoutResponse(init.signal, cause)
+    throw withoutResponse(init.signal, cause, origin)
   }
 }
 
@@ -82,6 +84,7 @@ export function createApiRequest(base: string, { fetch, headers, credentials }: 
         body: body ? JSON.stringify(body) : null,
         signal,
         keepalive: !!keepalive,
+        next: { revalidate: 0 },
         ...(credentials && { credentials }),
       })
       const received = parseObject(text)
@@ -107,9 +110,28 @@ export function locate({ id, key, bucket, disposition, signal, timeoutSeconds }:
 /** Appends parameters to a path, except those that are `null` or `undefined`. */
 export function withQuery(path: string, query?: Query): string {
   const parameters = new URLSearchParams()
-  for (const name in query) if (query[name] != null) parameters.set(name, String(query[name]))
+  // Not `set`, which React Native lacks.
+  for (const name in query) if (query[name] != null) parameters.append(name, String(query[name]))
   const search = String(parameters)
   return search ? `${path}?${search}` : path
+}
+
+/**
+ * Returns the address of a signed URL. Memory and disk storage serve theirs below the API, at the host that the server saw,
+ * which a proxy may have replaced. If the application has set their `baseURL`, the URL has a query and stays.
+ */
+export function addressOf(url: string, base: string): string {
+  const local = /\/_storage\/[\w.-]+$/.exec(url)
+  return local ? absolute(base + local[0]) : url
+}
+
+/** Resolves an address against the page's. Returns it unchanged where there is no page, or one without an address. */
+export function absolute(address: string): string {
+  try {
+    return new URL(address, location.href).href
+  } catch {
+    return address
+  }
 }
 
 export function withoutTrailingSlash(url: string): string {

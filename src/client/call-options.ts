@@ -65,12 +65,13 @@ export function offline(signal: AbortSignal): Promise<unknown> | null {
   )
 }
 
-/** Who is signed in, or a function that returns it. */
-export type Account = string | (() => string | null) | null | undefined
+/** Who is signed in, or a function that returns it. `null` and `undefined`: no user. */
+export type Account = string | (() => string | null | undefined) | null | undefined
 
-/** @throws TypeError if the account is neither a string nor `null`. */
-export function currentAccount(account: Account = null): string | null {
+/** @throws TypeError if the account is neither a string nor `null` or `undefined`. */
+export function currentAccount(account: Account): string | null {
   const current: unknown = typeof account === 'function' ? account() : account
-  if (current === null || typeof current === 'string') return current
+  if (current == null) return null
+  if (typeof current === 'string') return current
   throw new TypeError(`account must be a string or null (got ${typeof current}).`)
 }

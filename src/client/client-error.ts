@@ -42,13 +42,16 @@ export function reasonOf(signal: Abortable): unknown {
   return reasons.get(signal) || signal.reason
 }
 
-/** Returns the error of a call without a response: `ABORTED` or `TIMEOUT` if the signal aborted, otherwise `NETWORK_ERROR`. */
-export function withoutResponse(signal: Abortable, cause?: unknown): S3ClientError {
+/**
+ * Returns the error of a call without a response: `ABORTED` or `TIMEOUT` if the signal aborted, otherwise `NETWORK_ERROR`, which
+ * names an origin other than the API's.
+ */
+export function withoutResponse(signal: Abortable, cause?: unknown, origin?: string): S3ClientError {
   const reason = reasonOf(signal)
   if (isCode(reason, 'TIMEOUT')) return reason
   return signal.aborted
     ? new S3ClientError('ABORTED', 'Aborted.', { cause: reason })
-    : new S3ClientError('NETWORK_ERROR', 'No response.', { cause })
+    : new S3ClientError('NETWORK_ERROR', `No response${origin ? ` from ${origin}` : ''}.`, { cause })
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { DbClientObject } from '../core/store/records.js'
 import {
+  addressOf,
   type ApiAccess,
   type ApiRequest,
   createApiRequest,
@@ -115,7 +116,10 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   clientOptions: S3ClientOptions<Plugins>,
 ): S3Client<Plugins> {
   const { basePath, baseURL, plugins, account } = clientOptions
-  const base = withoutTrailingSlash(baseURL || '') + withoutTrailingSlash(basePath ?? '/api/s3')
+  const root = withoutTrailingSlash(baseURL || '')
+  const path = withoutTrailingSlash(basePath ?? '/api/s3')
+  // Without a slash between them, a path would change the host.
+  const base = root + (root ? path.replace(/^\b/, '/') : path)
   const request = createApiRequest(base, clientOptions)
   const context: UploadContext = { ...clientOptions, base, request }
   if (typeof account !== 'function') currentAccount(account)
@@ -135,7 +139,10 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
     upload: (file, options) => withUploads(options, (code, call) => code.upload(call, file), true),
     settleUploads: (options) => withUploads(options, (code, call) => code.settleUploads(call)),
     unfinishedUploads: (options) => withUploads(options, (code, call) => code.unfinishedUploads(call)),
-    download: (object) => request<DownloadLink>('GET', '/download', { ...locate(object), answer: 'url' }),
+    download: async (object) => {
+      const link = await request<DownloadLink>('GET', '/download', { ...locate(object), answer: 'url' })
+      return { ...link, url: addressOf(link.url, base) }
+    },
     fileURL: (object) => base + withQuery('/file', locate(object).query),
     delete: (object) => request('DELETE', '/object', locate(object)),
   } satisfies S3Api as S3Api & PluginApis<Plugins>

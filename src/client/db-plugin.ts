@@ -38,9 +38,10 @@ export function dbClient(): ClientPlugin<'db', DbApi> {
   return {
     id: 'db',
     createApi: (request) => ({
-      listObjects: ({ signal, timeoutSeconds, ...query } = {}) =>
+      // Picks the options, because TanStack Query and event listeners pass more.
+      listObjects: ({ status, limit, cursor, route, signal, timeoutSeconds } = {}) =>
         request<ObjectPage<DbClientObject>>('GET', '/db/objects', {
-          query,
+          query: { status, limit, cursor, route },
           answer: 'objects',
           signal,
           timeoutSeconds,
@@ -58,7 +59,8 @@ export function dbClient(): ClientPlugin<'db', DbApi> {
           },
         ),
 
-      getUsage: (options) => request<UsageAndQuota>('GET', '/db/usage', { ...options, answer: 'usage' }),
+      getUsage: ({ signal, timeoutSeconds } = {}) =>
+        request<UsageAndQuota>('GET', '/db/usage', { answer: 'usage', signal, timeoutSeconds }),
     }),
   }
 }

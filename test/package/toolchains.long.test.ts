@@ -2,6 +2,7 @@ import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { blocksOf } from '../integration/readme/documents.js'
 import { findEnvironment } from './environments.js'
 import { compile, createApplication, linkPackages, specifiers, temporaryFolder } from './packed-package.js'
 import { repository, runProgram, startServer } from './programs.js'
@@ -11,6 +12,8 @@ const application = temporaryFolder()
 const bundled = join(application, 'bundled')
 /** The test runners' own limits, of seconds, would fail on a busy machine. */
 const NO_TIME_LIMIT = 3_600_000
+/** The versions of jest whose jsdom is tested. */
+const JSDOM_OF = [29, 30]
 
 beforeAll(async () => {
   await createApplication(application, 'runners')
@@ -20,7 +23,17 @@ beforeAll(async () => {
     join(bundled, 'exports.ts'),
   )
   linkPackages(application, ['vitest', 'jsdom', 'happy-dom', 'express'])
-  if (path !== null) linkPackages(application, ['jest-environment-node26'], path)
+  if (path === null) return
+  const environments = [
+    'jest-environment-node26',
+    ...JSDOM_OF.map((major) => `jest-environment-jsdom${major}`),
+  ]
+  linkPackages(application, environments, path)
+  const [documented] = blocksOf('docs/testing-your-app.md', 'cjs')
+  for (const major of JSDOM_OF) {
+    const code = documented!.replace('jest-environment-jsdom', `jest-environment-jsdom${major}`)
+    writeFileSync(join(application, `jsdom-of-jest${major}.cjs`), code)
+  }
 })
 
 async function succeeds(folder: string, ...args: string[]): Promise<string> {
@@ -35,7 +48,9 @@ describe.skipIf(path === null)(`tools of the environment${skipped}`, () => {
   it.concurrent.each([
     ['jest26', './node-globals-environment.js'],
     ['jest29', 'node'],
-  ])('%s runs the tests of a CommonJS application', async (jest, testEnvironment) => {
+    ['jest29', './jsdom-of-jest29.cjs'],
+    ['jest30', './jsdom-of-jest30.cjs'],
+  ])('%s runs the tests of a CommonJS application in %s', async (jest, testEnvironment) => {
     const config = JSON.stringify({ testEnvironment, testMatch: ['**/*.test.js'] })
     const options = ['--ci', `--config=${config}`, `--testTimeout=${NO_TIME_LIMIT}`]
     await succeeds(application, tool(jest, 'bin', 'jest.js'), ...options)

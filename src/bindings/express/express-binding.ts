@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request as ExpressRequest } from 'express'
 import type { PlainResponse } from '../../core/http/response.js'
 import { bodyStream, respond } from '../node/message.js'
-import { basePathInURL, belowBase, originForm, pathOf } from '../node/url.js'
+import { basePathInURL, belowBase, originForm, pathOf, type RequestLocation } from '../node/url.js'
 import { ownerOf, requestOf, withOwner } from '../node/request.js'
 import { setHeaders, startBody, whenOver, type StartedBody } from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
@@ -69,7 +69,7 @@ function checkMounted({ baseUrl }: { readonly baseUrl?: unknown }): void {
 export function fetchRequest(req: IncomingExpressRequest): Request {
   const request = requestOf(req, req.res, () => ({
     protocol: req.protocol,
-    host: hostOf(req),
+    ...hostOf(req),
     target: targetOf(req),
   }))
   return withOwner(request, '@svc/db/express-request', req)
@@ -98,12 +98,14 @@ export function targetOf(req: IncomingExpressRequest): string {
 }
 
 /** Returns the host with its port, like `req.host` of Express 5. In Express 4, it lacks the port. */
-function hostOf(req: IncomingExpressRequest): string | undefined {
-  const isTrusted = req.app.get('trust proxy fn') as (address: string | undefined, hop: number) => boolean
-  const forwarded = req.headers['x-forwarded-host']?.toString()
-  return forwarded && isTrusted(req.socket.remoteAddress, 0)
-    ? forwarded.split(',', 1)[0]!.trimEnd()
-    : req.headers.host
+function hostOf({ app, headers, socket }: IncomingExpressRequest): Pick<RequestLocation, 'host' | 'port'> {
+  const isTrusted = app.get('trust proxy fn') as (address: string | undefined, hop: number) => boolean
+  if (!isTrusted(socket.remoteAddress, 0)) return { host: headers.host }
+  const forwarded = headers['x-forwarded-host']?.toString().split(',', 1)[0]!.trimEnd()
+  return {
+    host: forwarded === undefined || forwarded === '' ? headers.host : forwarded,
+    port: headers['x-forwarded-port'],
+  }
 }
 
 /**

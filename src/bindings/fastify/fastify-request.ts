@@ -15,6 +15,8 @@ export interface IncomingFastifyRequest {
   /** In Fastify 4, it contains the port, and there is no `host`. */
   readonly hostname: string
   readonly host?: string
+  /** The addresses of the client and of trusted proxies. */
+  readonly ips?: readonly string[]
 }
 
 /** The properties of a Fastify 4 or 5 reply that `fetchRequest` uses. */
@@ -39,8 +41,10 @@ export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFa
     },
   }
   const found = requestOf(source, reply?.raw as ServerResponse | undefined, () => {
-    const { protocol, host = request.hostname } = request
-    return { protocol, host, target: targetOf(request) }
+    const { protocol, host = request.hostname, headers, ips = [] } = request
+    // Fastify doesn't say whether it trusts the proxy, but then it has the address that the proxy forwards.
+    const port = ips.length > 1 ? headers['x-forwarded-port'] : undefined
+    return { protocol, host, port, target: targetOf(request) }
   })
   return withOwner(found, '@svc/db/fastify-request', request)
 }

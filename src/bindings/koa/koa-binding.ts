@@ -11,6 +11,7 @@ export type { Served } from '../node/served.js'
 
 /** The properties of a Koa 2 or 3 context that the binding uses. */
 export interface IncomingKoaContext {
+  readonly app: { readonly proxy: boolean }
   readonly req: IncomingMessage
   readonly res: ServerResponse
   /** Body parsers set its `body`. */
@@ -86,7 +87,8 @@ async function setResponse(source: PlainResponse, ctx: IncomingKoaContext): Prom
 export function fetchRequest(ctx: IncomingKoaContext): Request {
   const request = requestOf(ctx.req, ctx.res, () => {
     const { whole, query } = mountedTarget(ctx)
-    return { protocol: ctx.protocol, host: ctx.host, target: whole + query }
+    const port = ctx.app.proxy ? ctx.req.headers['x-forwarded-port'] : undefined
+    return { protocol: ctx.protocol, host: ctx.host, port, target: whole + query }
   })
   return withOwner(request, '@svc/db/koa-context', ctx)
 }

@@ -3,6 +3,8 @@ export interface RequestLocation {
   readonly protocol: string
   /** Host and port from a header, unchecked. */
   readonly host: string | undefined
+  /** A trusted proxy's `X-Forwarded-Port`, unchecked. */
+  readonly port?: string | readonly string[] | undefined
   /** A request target in any form. */
   readonly target: string
 }
@@ -12,10 +14,14 @@ const HOST = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
 /**
  * Returns the absolute URL of a request. Concatenates the parts, because resolving a target such as `//elsewhere/path`
- * against a base would change the host. A host that is missing or invalid becomes `localhost`.
+ * against a base would change the host. A host that is missing or invalid becomes `localhost`. One without a port gets the
+ * forwarded one, but not 80 or 443, which can be that of the proxy behind the one that clients connect to.
  */
-export function requestURL({ protocol, host, target }: RequestLocation): string {
+export function requestURL({ protocol, host: given, port, target }: RequestLocation): string {
   const scheme = protocol === 'https' ? 'https' : 'http'
+  const isAdded =
+    given && /^\d+$/.test(String(port)) && port !== '80' && port !== '443' && !/:\d+$/.test(given)
+  const host = isAdded ? `${given}:${String(port)}` : given
   const known = host !== undefined && isHost(host)
   return `${scheme}://${known ? host : 'localhost'}${originForm(target)}`
 }

@@ -31,6 +31,9 @@ export interface Slot {
   readonly clear: () => void
 }
 
+/** The page's own. Node.js 25 and later have one too, and print a warning when it is read. */
+const storage = () => document && localStorage
+
 /** Used where `localStorage` is missing, forbidden or full. Lasts as long as the page. */
 const inMemory = new Map<string, string>()
 
@@ -52,7 +55,7 @@ export function keptAttempts({ base, request, account: option }: UploadContext) 
     read() {
       const attempt = quietly(
         // JSON.parse reads `null` as the text.
-        () => JSON.parse(inMemory.get(name) || localStorage.getItem(name)!) as KeptAttempt | null,
+        () => JSON.parse(inMemory.get(name) || storage().getItem(name)!) as KeptAttempt | null,
       )
       return attempt && attempt.object ? attempt : null
     },
@@ -60,13 +63,13 @@ export function keptAttempts({ base, request, account: option }: UploadContext) 
       const text = JSON.stringify(attempt)
       inMemory.set(name, text)
       quietly(() => {
-        localStorage.setItem(name, text)
+        storage().setItem(name, text)
         inMemory.delete(name)
       })
     },
     clear() {
       inMemory.delete(name)
-      quietly(() => localStorage.removeItem(name))
+      quietly(() => storage().removeItem(name))
     },
   })
   return {
@@ -77,7 +80,7 @@ export function keptAttempts({ base, request, account: option }: UploadContext) 
 }
 
 function storedNames(prefix: string): string[] {
-  const stored = quietly(() => Object.keys(localStorage)) || []
+  const stored = quietly(() => Object.keys(storage())) || []
   return [...new Set([...inMemory.keys(), ...stored])].filter((name) => name.startsWith(prefix))
 }
 

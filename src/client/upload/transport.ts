@@ -1,6 +1,7 @@
-import { type Fetch, type HttpResponse, send } from '../api-request.js'
+import { absolute, addressOf, type Fetch, type HttpResponse, send } from '../api-request.js'
 import { limited } from '../call-options.js'
 import { responseError, withoutResponse } from '../client-error.js'
+import type { UploadContext } from './upload-request.js'
 
 /** A signed URL, valid only with exactly these headers. */
 export interface SignedPut {
@@ -21,27 +22,37 @@ interface BytesToSend {
 /** Sends bytes to a signed URL. Rejects if it refuses them, or if there is no response. */
 export type PutBytes = (put: SignedPut, bytes: BytesToSend) => Promise<void>
 
-/** Sends bytes and resolves to the response. */
-type Transport = (...call: Parameters<PutBytes>) => Promise<HttpResponse>
+/** Sends bytes and resolves to the response. `origin` is undefined for a URL below the API. */
+type Transport = (put: SignedPut, bytes: BytesToSend, origin?: string) => Promise<HttpResponse>
 
 /** Prefers `XMLHttpRequest`, because only it reports upload progress, unless the application gave a `fetch`. */
-export function choosePut(given: Fetch | null | undefined): PutBytes {
+export function choosePut({ fetch, base }: UploadContext): PutBytes {
   return async (put, bytes) => {
-    const isFetched = given || typeof XMLHttpRequest === 'undefined' || isForeign(bytes.file)
-    const transport = isFetched ? withFetch(given) : withXhr
-    const { status, text } = await limited(bytes, (signal) => transport(put, { ...bytes, signal }))
+    const isFetched = fetch || typeof XMLHttpRequest === 'undefined' || isForeign(bytes.file)
+    const transport = isFetched ? withFetch(fetch) : withXhr
+    const url = addressOf(put.url, base)
+    const { status, text } = await limited(bytes, (signal) =>
+      transport({ ...put, url }, { ...bytes, signal }, foreignOrigin(url, base)),
+    )
     if (status >= 300) throw responseError(status, text)
   }
 }
 
+/** Returns the origin of an address, or `undefined` if it is that of the API. */
+function foreignOrigin(address: string, base: string): string | undefined {
+  const [origin, own] = [address, absolute(base)].map((url) => /^\w+:\/\/[^/?#]*/.exec(url)?.[0])
+  return origin === own ? undefined : origin
+}
+
 function withFetch(given: Fetch | null | undefined): Transport {
-  return async ({ url, method, headers }, { file, signal }) => {
+  return async ({ url, method, headers }, { file, signal }, origin) => {
     // The URL carries the permission. The bucket must not get the application's cookies.
-    return send(given, url, { method, headers, body: await fetchBody(file), credentials: 'omit', signal })
+    const init = { method, headers, body: await fetchBody(file), credentials: 'omit', signal } as const
+    return send(given, url, init, origin)
   }
 }
 
-const withXhr: Transport = ({ url, method, headers }, { file, progress, signal }) =>
+const withXhr: Transport = ({ url, method, headers }, { file, progress, signal }, origin) =>
   new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest()
     xhr.upload.onprogress = ({ loaded }) => {
@@ -53,7 +64,7 @@ const withXhr: Transport = ({ url, method, headers }, { file, progress, signal }
       }
     }
     xhr.onload = () => resolve({ status: xhr.status, text: xhr.responseText })
-    xhr.onerror = xhr.onabort = () => reject(withoutResponse(signal))
+    xhr.onerror = xhr.onabort = () => reject(withoutResponse(signal, undefined, origin))
     xhr.open(method, url)
     for (const name in headers) xhr.setRequestHeader(name, headers[name]!)
     // Also aborts when the promise has settled: after `progress` threw, the rest must not be sent.

@@ -50,7 +50,9 @@ export interface UploadCall extends UploadContext {
 }
 
 /** Body of the call that starts an upload. */
-export interface UploadRequest extends Pick<UploadOptions, 'route' | 'metadata'> {
+export interface UploadRequest extends Pick<UploadOptions, 'route'> {
+  /** Anything else than an object is refused by the server. */
+  readonly metadata: UploadOptions['metadata'] | string
   readonly filename: string
   /** A media type of RFC 9110, in ASCII. */
   readonly contentType: string
@@ -71,13 +73,17 @@ const MAX_FILENAME_LENGTH = 1024
  * @throws TypeError if the file has no size, or if its getters throw, as those of a `Proxy` around a file do.
  */
 export function createUploadRequest(file: Blob, { route, filename, metadata }: UploadOptions): UploadRequest {
+  // JSON would make an empty object of a Map, and the server would store it.
+  const kind = Object.prototype.toString.call(metadata)
   let cause: unknown
   try {
     const ownName = validName(file)
     const contentType = validContentType(file)
     const { size } = file
-    if (size >= 0)
-      return { route, filename: filename == null ? ownName : filename, contentType, size, metadata }
+    if (size >= 0) {
+      const given = metadata == null || kind === '[object Object]' ? metadata : kind
+      return { route, filename: filename == null ? ownName : filename, contentType, size, metadata: given }
+    }
   } catch (error) {
     cause = error
   }

@@ -29,7 +29,7 @@ export async function upload(call: UploadCall, file: Blob): Promise<DbClientObje
     const object = await run({
       ...call,
       kept: keptAttempts(call),
-      put: choosePut(call.fetch),
+      put: choosePut(call),
       file,
       uploadRequest,
       progress,

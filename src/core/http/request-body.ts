@@ -100,8 +100,8 @@ function parseBody(text: string): unknown {
 let utf8: InstanceType<typeof TextDecoder> | undefined
 
 function decodeUtf8(bytes: Uint8Array): string {
+  utf8 ??= new TextDecoder('utf-8', { fatal: true })
   try {
-    utf8 ??= new TextDecoder('utf-8', { fatal: true })
     return utf8.decode(bytes)
   } catch {
     throw invalidBody('The body must be valid UTF-8.')

@@ -1,5 +1,5 @@
 import { createReadAccess } from '../../core/db/read-access.js'
-import { readingEndpoint, type Endpoint, type EndpointDescription } from '../../core/http/endpoint.js'
+import { type Call, readingEndpoint, type Endpoint, type EndpointDescription } from '../../core/http/endpoint.js'
 import {
   described,
   namedObjectFields,
@@ -81,7 +81,7 @@ function fileEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy)
         summary: 'Redirects to the bytes of an active object, so that a page can embed or link it.',
         answer: { status: 302, description: 'The signed URL of the bytes.' },
       }),
-      async act({ disposition }, object, sign) {
+      async act({ disposition }, object, sign, call) {
         const { contentType, storageKey } = object
         const seconds = policy.urlSecondsOf(object)
         const url = await sign({
@@ -90,7 +90,7 @@ function fileEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy)
           // Bytes without a storage key belong to the application, which may change them.
           cacheControl: storageKey === null ? null : `private, immutable, max-age=${seconds}`,
         })
-        return { status: 302, location: headerText(url) }
+        return { status: 302, location: headerText(fromFile(url, call)) }
       },
     }),
     // A signed URL permits one method, so the redirect would not.
@@ -125,6 +125,15 @@ function filenameOf({ filename, key }: StorageObject): string {
   return filename ?? key
 }
 
+/**
+ * Returns a URL below the API relative to that of `GET /file`, whose host a proxy may have replaced. The request may have a slash
+ * after the path.
+ */
+function fromFile(url: string, { baseURL, request }: Call): string {
+  if (!url.startsWith(`${baseURL}/`)) return url
+  return (new URL(request.url).pathname.endsWith('/') ? '../' : '') + url.slice(baseURL.length + 1)
+}
+
 /** Returns a URL as a header can contain it. @throws TypeError if it isn't one. */
 function headerText(url: string): string {
   return /^[!-~]+$/.test(url) ? url : new URL(url).href
@@ -143,7 +152,7 @@ interface FileReading<Input extends NamedObject> {
   readonly query: HttpFields
   readonly describe: () => Omit<EndpointDescription, 'errors'>
   readonly parse: (sent: SentValues) => Input
-  readonly act: (input: Input, object: StorageObject, sign: SignBytes) => Promise<Reply>
+  readonly act: (input: Input, object: StorageObject, sign: SignBytes, call: Call) => Promise<Reply>
 }
 
 /** Finds an active object that the caller may read, and runs the guard. */
@@ -166,15 +175,20 @@ function fileReading<Input extends NamedObject>(
       return { guards: [policy.guard], context: { bucket, key, object, route, size } }
     },
     act: (input, object, call) =>
-      act(input, object, async (terms) => {
-        const { url } = await storage.signDownload({
-          ...bytesOf(object, call.request),
-          filename: filenameOf(object),
-          contentType: object.contentType,
-          ...terms,
-          serverURL: storageURL(call),
-        })
-        return url
-      }),
+      act(
+        input,
+        object,
+        async (terms) => {
+          const { url } = await storage.signDownload({
+            ...bytesOf(object, call.request),
+            filename: filenameOf(object),
+            contentType: object.contentType,
+            ...terms,
+            serverURL: storageURL(call),
+          })
+          return url
+        },
+        call,
+      ),
   })
 }

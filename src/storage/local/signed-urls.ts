@@ -49,12 +49,19 @@ const SIGNATURE = /^[\w-]{43}$/
 
 export type UrlSigner = ReturnType<typeof createUrlSigner>
 
+/** @throws Error that names what jsdom lacks. */
+export function webCrypto(): typeof crypto.subtle {
+  const { subtle } = crypto as Partial<typeof crypto>
+  if (!subtle) throw new Error('crypto.subtle is missing in this environment.')
+  return subtle
+}
+
 /** Signs and verifies the last path segment of URLs: a grant, and an HMAC signature over it. */
 export function createUrlSigner(secret: () => Promise<Secret>) {
   return {
     async sign(grant: Grant): Promise<string> {
       const claims = toBase64Url(new TextEncoder().encode(JSON.stringify(grant)))
-      const signature = await crypto.subtle.sign('HMAC', await secret(), new TextEncoder().encode(claims))
+      const signature = await webCrypto().sign('HMAC', await secret(), new TextEncoder().encode(claims))
       return `${claims}.${toBase64Url(new Uint8Array(signature))}`
     },
 
@@ -67,7 +74,7 @@ export function createUrlSigner(secret: () => Promise<Secret>) {
       const signed = new TextEncoder().encode(claims)
       const genuine =
         SIGNATURE.test(signature) &&
-        (await crypto.subtle.verify('HMAC', await secret(), fromBase64Url(signature), signed))
+        (await webCrypto().verify('HMAC', await secret(), fromBase64Url(signature), signed))
       if (!genuine || more.length > 0) throw forbidden('The signature of this URL is invalid.')
       // Not validated, because their signature is ours.
       const grant = JSON.parse(new TextDecoder().decode(fromBase64Url(claims))) as Grant

@@ -14,7 +14,7 @@ import { createWrites } from './writes.js'
 export interface LocalStorageOptions {
   /**
    * Absolute public URL of the server's `{basePath}/_storage`, for a server behind a proxy that changes its URL. Default:
-   * derived from the request that asks for a URL.
+   * derived from the request that asks for a URL, and replaced by the browser client with the API's address that it knows.
    */
   readonly baseURL?: string | null | undefined
   /** Returns the current time; URLs expire by it. Default: the system clock. */
@@ -39,7 +39,8 @@ export function createLocalStorage(
 
   const signUrl: SignUrl = async (permission, { expiresAt, serverURL }) => {
     const segment = await signer.sign({ ...permission, expiresAt: expiresAt.getTime() })
-    return `${baseURL ?? serverURL}/${segment}`
+    // The client asks at its API's address, unless there is a query.
+    return baseURL === null ? `${serverURL}/${segment}` : `${baseURL}/${segment}?fixed`
   }
 
   const { multipart, writePart } = createLocalMultipart(backend, write, signUrl)

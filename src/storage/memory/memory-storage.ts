@@ -11,6 +11,7 @@ import {
   type Secret,
   type UploadReference,
 } from '../local/contract.js'
+import { webCrypto } from '../local/signed-urls.js'
 import { createLocalStorage, type LocalStorageOptions } from '../local/storage.js'
 
 export type MemoryStorageOptions = LocalStorageOptions
@@ -38,7 +39,7 @@ const claimWrite: LocalBackend['claimWrite'] = async () => ({
 
 /** Runs on first use, because some runtimes forbid random numbers before the first request. */
 function createSecret(): Promise<Secret> {
-  return crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
+  return webCrypto().generateKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
 }
 
 /** An object, or a part of an upload. */
@@ -54,7 +55,7 @@ async function receive(content: NewBytes): Promise<StoredInMemory> {
   // Copied, because the producer may reuse the memory of a chunk.
   for await (const chunk of chunks) copies.push(new Uint8Array(chunk))
   const bytes = concatenate(copies)
-  const digest = await crypto.subtle.digest('SHA-256', bytes)
+  const digest = await webCrypto().digest('SHA-256', bytes)
   const eTag = `"${hexOf(new Uint8Array(digest))}"`
   await beforePublishing?.()
   return { bytes, description: { size: bytes.byteLength, contentType, eTag, attemptId } }

@@ -44,7 +44,23 @@ const forwards = (used: 'first' | 'last'): readonly (readonly [Record<string, st
   [{}, null],
   [{ 'x-forwarded-proto': used === 'first' ? 'https, http' : 'http, https' }, 'https'],
   [{ 'x-forwarded-proto': 'javascript', 'x-forwarded-host': 'a.example' }, 'http://a.example'],
+  ...[
+    ['a.example', '8443', 'https://a.example:8443'],
+    ['[::1]', '8443', 'https://[::1]:8443'],
+    ['a.example:1', '8443', 'https://a.example:1'],
+    ['a.example', '443', 'https://a.example'],
+    // The port of a proxy behind the one that ends TLS.
+    ['a.example', '80', 'https://a.example'],
+    ['a.example', '8443@evil.example', 'https://a.example'],
+    ['a.example', '8443, 80', 'https://a.example'],
+  ].map(([host, port, origin]) => forwardsPort(host!, port!, origin!)),
 ]
+
+/** The headers of nginx's usual configuration. */
+function forwardsPort(host: string, port: string, origin: string) {
+  const forwarded = { 'x-forwarded-host': host, 'x-forwarded-port': port }
+  return [{ ...forwarded, 'x-forwarded-proto': 'https', 'x-forwarded-for': '10.0.0.1' }, origin] as const
+}
 
 // Routers match the path as sent. Another spelling of it must not bypass their guards.
 const spellings: Readonly<Record<string, number>> = {
@@ -121,6 +137,10 @@ describe.each(frameworks)('the URL of a request in $name', (framework) => {
     expect(await echoOf(await fetch(`${untrusting.url}/api/s3/x`, { headers }))).toMatchObject({
       url: `${untrusting.url}/api/s3/x`,
     })
+    const connection = await RawConnection.open(untrusting.port)
+    const lines = ['Host: good.example', 'X-Forwarded-Port: 1', 'X-Forwarded-For: 10.0.0.1']
+    const answer = await connection.send(`GET /api/s3/x HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`).response()
+    expect(await echoOf(answer)).toMatchObject({ url: 'http://good.example/api/s3/x' })
   })
 
   it('finds the base path in an absolute target', async () => {

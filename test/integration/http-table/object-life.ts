@@ -75,7 +75,7 @@ export function describeObjectLife(serve: Serve, bucket: BucketBehavior = SERVED
       expect(file).toMatchObject({ status: 302, text: '' })
       const described = await send(`HEAD /file?key=${key}&disposition=inline`)
       expect(described.headers.get('content-length')).toBe(String(size))
-      const shown = await fetch(file.headers.get('location')!)
+      const shown = await fetch(new URL(file.headers.get('location')!, `${baseURL}/file`))
       for (const name of ['content-type', 'content-disposition']) {
         expect(described.headers.get(name)).toBe(shown.headers.get(name))
       }

@@ -43,7 +43,8 @@ export function describeReading(serve: Serve): void {
       ]) {
         const { status, text, headers } = await get(`/file?${query}`)
         expect([query, status, text]).toEqual([query, 302, ''])
-        expect(headers.get('location')!.startsWith(`${baseURL}/_storage/`)).toBe(true)
+        // Relative, because a proxy may have replaced the host.
+        expect(headers.get('location')).toMatch(/^_storage\/[\w.-]+$/)
       }
     })
 

@@ -67,7 +67,7 @@ export function describeSmokeTable(serve: Serve): void {
       const query = `key=${encodeURIComponent(key)}`
       const file = await send(`GET /file?${query}&disposition=inline`)
       expect([file.status, file.text]).toEqual([302, ''])
-      const location = file.headers.get('location')!
+      const location = new URL(file.headers.get('location')!, `${baseURL}/file`)
       const download = await fetch(location)
       expect(Buffer.from(await download.arrayBuffer()).equals(body)).toBe(true)
       const head = await fetch(location, { method: 'HEAD' })

@@ -45,8 +45,8 @@ describe.each(documents)('$path', (from) => {
   })
 
   it('has code blocks only in known languages', () => {
-    // `ts` and `js` are compiled and run, and so is `sql`. The other languages show commands, output and diagrams.
-    const known = ['ts', 'js', 'sh', 'sql', 'text', 'json', 'mermaid']
+    // `ts` and `js` are compiled and run, and so is `sql`; a long test runs `cjs`. The others show commands, output and diagrams.
+    const known = ['ts', 'js', 'cjs', 'sh', 'sql', 'text', 'json', 'mermaid']
     const unknown = from.blocks.filter(({ language }) => !known.includes(language))
     expect(unknown.map(({ language, line }) => `line ${line}: "${language}"`)).toEqual([])
   })

@@ -17,6 +17,9 @@ describe('createS3Client', () => {
     [{ basePath: '/' }, '/db/objects'],
     [{ baseURL: 'https://files.example.com' }, 'https://files.example.com/api/s3/db/objects'],
     [{ baseURL: 'https://example.com/v1/', basePath: '/s3' }, 'https://example.com/v1/s3/db/objects'],
+    [{ baseURL: 'https://x.test', basePath: 'api/s3' }, 'https://x.test/api/s3/db/objects'],
+    [{ baseURL: 'https://x.test', basePath: '' }, 'https://x.test/db/objects'],
+    [{ basePath: 'https://x.test/api/s3' }, 'https://x.test/api/s3/db/objects'],
     [{ baseURL: null, basePath: null, headers: null, credentials: null }, '/api/s3/db/objects'],
   ])('sends requests below the base: %j', async (options, url) => {
     const fetch = emptyList()
@@ -30,6 +33,26 @@ describe('createS3Client', () => {
     vi.stubGlobal('fetch', fetch)
     expect(await api.db.listObjects()).toEqual({ objects: [] })
     expect(fetch).toHaveBeenCalledOnce()
+  })
+
+  it('has Next.js 13 and 14 cache no response', async () => {
+    const fetch = emptyList()
+    await createS3Client({ plugins: [dbClient()], fetch }).api.db.listObjects()
+    expect(fetch.mock.calls).toMatchObject([['/api/s3/db/objects', { next: { revalidate: 0 } }]])
+  })
+
+  it('works with the URLSearchParams of React Native', async () => {
+    vi.stubGlobal(
+      'URLSearchParams',
+      class extends URLSearchParams {
+        override set(): never {
+          throw new Error('URLSearchParams.set is not implemented')
+        }
+      },
+    )
+    const fetch = emptyList()
+    await createS3Client({ plugins: [dbClient()], fetch }).api.db.listObjects({ limit: 2 })
+    expect(fetch.mock.calls[0]![0]).toBe('/api/s3/db/objects?limit=2')
   })
 
   it('calls fetch without a receiver', async () => {

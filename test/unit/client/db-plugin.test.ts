@@ -48,6 +48,24 @@ describe('api.db.listObjects', () => {
   })
 })
 
+it('sends only options to the server, whatever else a library for queries passes', async () => {
+  const { api, sent } = startClient({ usageEndpoint: true })
+  const { signal } = new AbortController()
+  const context = {
+    client: {},
+    queryKey: ['files'],
+    meta: undefined,
+    pageParam: 1,
+    query: { a: 1 },
+    body: {},
+  }
+  for (const call of [api.db.listObjects, api.db.getUsage]) await call({ ...context, signal })
+  expect(sent.map(({ method, target }) => `${method} ${target}`)).toEqual([
+    'GET /api/s3/db/objects',
+    'GET /api/s3/db/usage',
+  ])
+})
+
 describe('api.db.getObject', () => {
   it('returns the object, or null if the caller has none', async () => {
     const { api, as } = startClient({ routes: OTHER })

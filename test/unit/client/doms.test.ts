@@ -21,6 +21,8 @@ const OF_ALL = [
   'Headers',
   'localStorage',
   'navigator',
+  'document',
+  'location',
 ]
 
 /** The globals that test runners take from each DOM. */
@@ -29,6 +31,27 @@ const DOMS = [
   ['jsdom 24', () => new JSDOM24('', PAGE).window, OF_ALL],
   ['happy-dom', () => new Window(PAGE), [...OF_ALL, 'Request', 'Response']],
 ] as const
+
+it.each([
+  ['crypto', { getRandomValues: crypto.getRandomValues.bind(crypto) }, 'crypto.subtle is missing'],
+  ['TextDecoder', undefined, 'TextDecoder is not'],
+] as const)('the test recipe names %s where a DOM hides it', async (name, value, message) => {
+  vi.resetModules()
+  vi.stubGlobal(name, value)
+  const library = await import('@svc/db')
+  const { memoryAdapter: newAdapter } = await import('@svc/db/memory')
+  const errors: unknown[] = []
+  const { handler } = library.createS3Server({
+    storage: library.memoryStorage(),
+    bucket: 'uploads',
+    plugins: [library.db({ client: newAdapter(), resolveScope: () => 'user:ann' })],
+    onError: (error) => errors.push(error instanceof Error ? (error.cause ?? error) : error),
+  })
+  const body = JSON.stringify({ filename: 'a', contentType: 'text/plain', size: 1 })
+  const headers = { 'content-type': 'application/json' }
+  await handler(new Request('http://app.test/api/s3/upload', { method: 'POST', headers, body }))
+  expect(errors.map(String)).toEqual([expect.stringContaining(message) as string])
+})
 
 describe.each(DOMS)('the test recipe in %s', (_, open, names) => {
   it.each([5, 16 * 1024 ** 2 + 1])('uploads and downloads %i bytes', async (size) => {

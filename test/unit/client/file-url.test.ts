@@ -37,7 +37,8 @@ describe('api.fileURL', () => {
     for (const named of [object, { id: object.id }]) {
       const { status, headers } = await request(own.fileURL(named), { headers: { 'x-user': 'ada' } })
       expect(status).toBe(302)
-      expect(await bytesAt(request, headers.get('location')!)).toBe('hello')
+      const { href } = new URL(headers.get('location')!, own.fileURL(named))
+      expect(await bytesAt(request, href)).toBe('hello')
     }
   })
 })

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** Replaces `localStorage` with a new, empty one. Returns its entries. */
+/** Adds a page with a new, empty `localStorage`. Returns its entries. */
 export function stubLocalStorage(): Map<string, string> {
   const entries = new Map<string, string>()
   const methods = {
@@ -16,15 +16,20 @@ export function stubLocalStorage(): Map<string, string> {
         ? { value: entries.get(name), writable: true, enumerable: true, configurable: true }
         : undefined,
   })
-  vi.stubGlobal('localStorage', storage)
+  stubPageWith(storage)
   return entries
 }
 
-/** Replaces `localStorage` with one that throws on every use. */
+/** Adds a page with a `localStorage` that throws on every use. */
 export function stubFailingLocalStorage(): void {
   const refuse = () => {
     throw new DOMException('Quota exceeded.', 'QuotaExceededError')
   }
   const methods = { getItem: refuse, setItem: refuse, removeItem: refuse }
-  vi.stubGlobal('localStorage', new Proxy(methods, { ownKeys: refuse }))
+  stubPageWith(new Proxy(methods, { ownKeys: refuse }))
+}
+
+function stubPageWith(localStorage: object): void {
+  vi.stubGlobal('document', {})
+  vi.stubGlobal('localStorage', localStorage)
 }

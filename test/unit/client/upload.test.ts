@@ -96,6 +96,33 @@ describe('api.upload', () => {
     expect((await api.upload(file)).contentType).toBe(expected)
   })
 
+  it.each([
+    ['a Map', new Map([['album', 'summer']]), '[object Map]'],
+    ['a promise', Promise.resolve({ album: 'summer' }), '[object Promise]'],
+  ])('has the server refuse %s as metadata, which JSON would change', async (_what, metadata, kind) => {
+    const { api } = startClient()
+    const call = api.upload(new Blob(['x']), { metadata: metadata as unknown as Record<string, string> })
+    expect(await rejectionOf(call)).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      params: { field: 'metadata' },
+      message: expect.stringContaining(kind) as string,
+    })
+  })
+
+  it('doesn’t read the localStorage of a runtime without a page, which prints a warning', async () => {
+    const { api } = startClient()
+    const read = vi.fn()
+    const original = Object.getOwnPropertyDescriptor(globalThis, 'localStorage')!
+    Object.defineProperty(globalThis, 'localStorage', { configurable: true, get: read })
+    try {
+      await api.upload(new Blob(['x']))
+      await api.unfinishedUploads()
+    } finally {
+      Object.defineProperty(globalThis, 'localStorage', original)
+    }
+    expect(read).not.toHaveBeenCalled()
+  })
+
   it.each([0, 5])('reports progress up to the total: %i bytes', async (size) => {
     const { api } = startClient()
     const progress: UploadProgress[] = []

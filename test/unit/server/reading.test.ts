@@ -10,6 +10,7 @@ import {
   errorOf,
   fetchBytes,
   follow,
+  ORIGIN,
   startService,
   type ServiceOptions,
 } from './service.js'
@@ -30,7 +31,10 @@ const readers = ['user:2', null]
 
 async function urlOf(response: Response): Promise<string> {
   expect([200, 302]).toContain(response.status)
-  return response.headers.get('location') ?? ((await response.json()) as { url: string }).url
+  const location = response.headers.get('location')
+  return location === null
+    ? ((await response.json()) as { url: string }).url
+    : new URL(location, `${ORIGIN}/api/s3/file`).href
 }
 
 /** Records what the server has signed. */

@@ -10,6 +10,7 @@ import { existingBucketsChecks } from './existing-buckets.js'
 import { expressChecks } from './express.js'
 import { fetchChecks } from './fetch.js'
 import { filesChecks } from './files.js'
+import { frontEndsChecks } from './front-ends.js'
 import { gettingStartedChecks } from './getting-started.js'
 import { honoChecks } from './hono.js'
 import { httpApiChecks } from './http-api.js'
@@ -42,6 +43,7 @@ export const checks: SnippetChecks = {
   ...expressChecks,
   ...fetchChecks,
   ...filesChecks,
+  ...frontEndsChecks,
   ...gettingStartedChecks,
   ...honoChecks,
   ...httpApiChecks,
