@@ -95,13 +95,13 @@ function wildcardsOf({ params = {} }: IncomingExpressRequest): readonly number[]
     .map(([, value]) => segmentsOf([value].flat().join('/')).length)
 }
 
-/** Returns an error if the request is probably for the library, but its mount path can't be told. */
+/** Returns an error if the request is probably for the library, but its mount path is unknown. */
 function hiddenMount(req: IncomingExpressRequest, basePath: string): TypeError | undefined {
   const { mount, path } = mountedPath(req)
   const isHidden = path === '/' && `${mount}/`.includes(`${basePath}/`) && wildcardsOf(req).length === 0
   if (!isHidden) return undefined
   return new TypeError(
-    `expressBinding can't tell its mount path in ${mount}, because the pattern in front of it matches all of it. ` +
+    `expressBinding can't find its mount path in ${mount}, because the pattern in front of it matches all of it. ` +
       'In Express, use a path or a wildcard. In Fastify, register fastifyBinding.',
   )
 }
@@ -110,7 +110,7 @@ function mountedPath(req: IncomingExpressRequest): MountedPath {
   return { mount: baseUrlOf(req), path: pathOf(originForm(req.url!)) }
 }
 
-/** Returns what routers have removed from the start of the path. Only Express tells. */
+/** Returns what routers have removed from the start of the path. Only Express has it as a property. */
 function baseUrlOf({ baseUrl, originalUrl, url }: IncomingExpressRequest): string {
   return baseUrl ?? mountBefore(pathOf(originForm(originalUrl ?? url!)), pathOf(originForm(url!)))
 }

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import serverlessExpress from '@codegenie/serverless-express'
+import { configure } from '@codegenie/serverless-express'
 import type { Application } from 'express'
 import { callNodeRequestHandler } from 'node-mock-http'
 import { createRequest, createResponse, type Body, type RequestMethod } from 'node-mocks-http'
@@ -78,7 +78,7 @@ const applications = [
 
 describe.each(applications)('$name without a socket', ({ app }) => {
   it('serves uploads through @codegenie/serverless-express', async () => {
-    await uploads(throughLambda(serverlessExpress({ app: app() }) as never))
+    await uploads(throughLambda(configure({ app: app() }) as never))
   })
 
   it('serves uploads through serverless-http', async () => {
