@@ -1,26 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request as ExpressRequest } from 'express'
 import type { PlainResponse } from '../../core/http/response.js'
-import { bodyStream, respond } from '../node/message.js'
-import { basePathInURL, belowBase, originForm, pathOf, type RequestLocation } from '../node/url.js'
+import { bodyStream, parsedIn, respond } from '../node/message.js'
+import {
+  basePathInURL,
+  belowBase,
+  mountBefore,
+  type MountedPath,
+  originForm,
+  pathOf,
+  type RequestLocation,
+  segmentsOf,
+  splitAfter,
+} from '../node/url.js'
 import { ownerOf, requestOf, withOwner } from '../node/request.js'
 import { setHeaders, startBody, whenOver, type StartedBody } from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
 
 export type { Served } from '../node/served.js'
 
-/** The properties of an Express 4 or 5 request that the binding uses. */
+/**
+ * The properties of an Express 4 or 5 request that the binding uses. Other servers with middleware of this form, such as Connect,
+ * have some of them, and Node.js has none.
+ */
 export interface IncomingExpressRequest extends IncomingMessage {
-  url: string
-  readonly baseUrl: string
-  readonly originalUrl: string
-  readonly protocol: string
-  readonly app: { get(setting: string): unknown }
-  readonly body?: unknown
+  readonly baseUrl?: string
+  readonly originalUrl?: string | undefined
+  readonly protocol?: string
+  readonly app?: { get?(setting: string): unknown } | undefined
+  readonly params?: object
   readonly res?: ServerResponse | undefined
 }
 
-/** Middleware for Express 4 and 5. */
+/** Middleware for Express 4 and 5, and for other servers that pass Node's request and response. */
 export type ExpressHandler = (
   req: IncomingExpressRequest,
   res: ServerResponse,
@@ -30,34 +42,78 @@ export type ExpressHandler = (
 /**
  * Creates Express middleware that serves the library: `app.use(expressBinding(s3))` or `app.use('/api/s3', …)`. It works in
  * routers and routes, before and after body parsers. It handles all requests below the base path, and passes others to the
- * next handler.
+ * next handler. Connect, polka, Vite and a plain server of Node.js can run it, too.
  *
- * @throws TypeError unless the argument is the result of `createS3Server` or `db`. Requests of Express before 4.3 fail with
- * a `TypeError` too.
+ * @throws TypeError unless the argument is the result of `createS3Server` or `db`. The first request fails with a `TypeError` in a
+ * framework that has another binding, and under a pattern that hides the mount path.
  */
 export function expressBinding(s3: Served): ExpressHandler {
   const { handler, basePath } = checkServed(s3, 'expressBinding')
-  return (req, res, next) => {
-    checkMounted(req)
-    const rest = belowBase(basePath, { mount: req.baseUrl, path: pathOf(originForm(req.url)) })
-    if (rest === null) return next()
+  return function expressBinding(req, res, next) {
+    checkCall(req, res, next)
+    const rest = restOf(req, basePath)
+    if (rest === null) return next(hiddenMount(req, basePath))
     serve(req, res, rest).catch(next)
   }
 
   async function serve(req: IncomingExpressRequest, res: ServerResponse, rest: string): Promise<void> {
     const request = fetchRequest(req)
     const inURL = basePathInURL(request, pathOf(targetOf(req)), rest)
-    const exchange = { request, message: req, response: res, basePath: inURL, parsed: req.body }
-    await sendResponse(await respond(handler, exchange), res)
+    const exchange = { request, message: req, response: res, basePath: inURL, parsed: parsedIn(req) }
+    await sendResponse(await respond(handler, exchange), res, req.method)
   }
 }
 
-/** Express 4.3 added `baseUrl`. Other frameworks that accept middleware lack it as well. */
-function checkMounted({ baseUrl }: { readonly baseUrl?: unknown }): void {
-  if (typeof baseUrl === 'string') return
+/** Koa, Fastify and Hono call middleware with objects of their own. */
+function checkCall(req: Partial<IncomingExpressRequest>, res: Partial<ServerResponse>, next: unknown): void {
+  if (typeof req.url === 'string' && res.setHeader && typeof next === 'function') return
   throw new TypeError(
-    `expressBinding needs Express 4.16 or later, where req.baseUrl is a string (got ${typeof baseUrl}).`,
+    'expressBinding needs to be called with (req, res, next): in Koa, Fastify and Hono, mount koaBinding, fastifyBinding and honoBinding.',
   )
+}
+
+/**
+ * Returns the path below the base path, or `null`. A pattern such as `/api/s3/*rest` or `*` matches the whole path, which Express
+ * then takes for the mount path. What its wildcard has matched belongs to the rest.
+ */
+function restOf(req: IncomingExpressRequest, basePath: string): string | null {
+  const split = mountedPath(req)
+  const rest = belowBase(basePath, split)
+  if (rest !== null || split.path !== '/' || req.baseUrl === undefined) return rest
+  const { mount } = split
+  const segments = segmentsOf(mount).length
+  for (const matched of [segments, ...wildcardsOf(req)]) {
+    const below = belowBase(basePath, splitAfter(mount, segments - matched))
+    if (below !== null) return below
+  }
+  return null
+}
+
+/** Returns how many segments each wildcard has matched. Express 4 names wildcards by numbers, and Express 5 has lists for them. */
+function wildcardsOf({ params = {} }: IncomingExpressRequest): readonly number[] {
+  return Object.entries(params)
+    .filter(([name, value]) => Array.isArray(value) || /^\d+$/.test(name))
+    .map(([, value]) => segmentsOf([value].flat().join('/')).length)
+}
+
+/** Returns an error if the request is probably for the library, but its mount path is unknown. */
+function hiddenMount(req: IncomingExpressRequest, basePath: string): TypeError | undefined {
+  const { mount, path } = mountedPath(req)
+  const isHidden = path === '/' && `${mount}/`.includes(`${basePath}/`) && wildcardsOf(req).length === 0
+  if (!isHidden) return undefined
+  return new TypeError(
+    `expressBinding can't find its mount path in ${mount}, because the pattern in front of it matches all of it. ` +
+      'In Express, use a path or a wildcard. In Fastify, register fastifyBinding.',
+  )
+}
+
+function mountedPath(req: IncomingExpressRequest): MountedPath {
+  return { mount: baseUrlOf(req), path: pathOf(originForm(req.url!)) }
+}
+
+/** Returns what routers have removed from the start of the path. Only Express has it as a property. */
+function baseUrlOf({ baseUrl, originalUrl, url }: IncomingExpressRequest): string {
+  return baseUrl ?? mountBefore(pathOf(originForm(originalUrl ?? url!)), pathOf(originForm(url!)))
 }
 
 /**
@@ -68,7 +124,7 @@ function checkMounted({ baseUrl }: { readonly baseUrl?: unknown }): void {
  */
 export function fetchRequest(req: IncomingExpressRequest): Request {
   const request = requestOf(req, req.res, () => ({
-    protocol: req.protocol,
+    protocol: req.protocol ?? (Reflect.get(req.socket, 'encrypted') ? 'https' : 'http'),
     ...hostOf(req),
     target: targetOf(req),
   }))
@@ -90,22 +146,22 @@ export function expressRequest(request: Request): ExpressRequest {
  * start of the path, as routers do, doesn't count as rewriting.
  */
 export function targetOf(req: IncomingExpressRequest): string {
-  const requested = originForm(req.originalUrl)
-  const rest = originForm(req.url)
+  const requested = originForm(req.originalUrl ?? req.url!)
+  const rest = originForm(req.url!)
+  const baseUrl = baseUrlOf(req)
   // If the path ends with the mount path, Express sets `req.url` to `/`.
-  const isRequested = requested.endsWith(rest) || requested === req.baseUrl + rest.slice(1)
-  return isRequested ? requested : originForm(req.baseUrl + rest)
+  const isRequested = requested.endsWith(rest) || requested === baseUrl + rest.slice(1)
+  return isRequested ? requested : originForm(baseUrl + rest)
 }
 
 /** Returns the host with its port, like `req.host` of Express 5. In Express 4, it lacks the port. */
 function hostOf({ app, headers, socket }: IncomingExpressRequest): Pick<RequestLocation, 'host' | 'port'> {
-  const isTrusted = app.get('trust proxy fn') as (address: string | undefined, hop: number) => boolean
-  if (!isTrusted(socket.remoteAddress, 0)) return { host: headers.host }
-  const forwarded = headers['x-forwarded-host']?.toString().split(',', 1)[0]!.trimEnd()
-  return {
-    host: forwarded === undefined || forwarded === '' ? headers.host : forwarded,
-    port: headers['x-forwarded-port'],
-  }
+  const isTrusted = app?.get?.('trust proxy fn') as
+    ((address: string | undefined, hop: number) => boolean) | undefined
+  if (!isTrusted?.(socket.remoteAddress, 0)) return { host: headers.host }
+  const forwarded = headers['x-forwarded-host']?.toString()
+  const host = forwarded ? forwarded.split(',', 1)[0]!.trimEnd() : headers.host
+  return { host, port: headers['x-forwarded-port'] }
 }
 
 /**
@@ -117,8 +173,8 @@ function hostOf({ app, headers, socket }: IncomingExpressRequest): Pick<RequestL
  * @throws the error of the body. If it fails before its first bytes, nothing has been sent. If it fails later, the
  * connection is closed, which is the only way left to report the error to the client.
  */
-async function sendResponse(source: PlainResponse, target: ServerResponse): Promise<void> {
-  const body = await startBody(source, target.req.method, (cancel) => whenOver(target, cancel))
+async function sendResponse(source: PlainResponse, target: ServerResponse, method?: string): Promise<void> {
+  const body = await startBody(source, method, (cancel) => whenOver(target, cancel))
   if (target.headersSent) return body.cancel()
   target.statusCode = source.status
   setHeaders(source, target)

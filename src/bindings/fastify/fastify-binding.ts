@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Readable } from 'node:stream'
 import type { PlainResponse } from '../../core/http/response.js'
-import { bodyStream, bufferOf, respond } from '../node/message.js'
+import { bodyStream, bufferOf, parsedIn, respond } from '../node/message.js'
 import { setHeaders, startBody, whenOver } from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
 import { basePathInURL, belowBase, originForm, pathOf, segmentsOf, splitAfter } from '../node/url.js'
@@ -60,7 +60,7 @@ export type FastifyPlugin = (
 export function fastifyBinding(s3: Served): FastifyPlugin {
   const { handler, basePath } = checkServed(s3, 'fastifyBinding')
 
-  return function svcDb(instance, _options, done) {
+  return function fastifyBinding(instance, _options, done) {
     const path = instance.prefix.endsWith(basePath) ? '' : basePath
     const segments = segmentsOf(instance.prefix + path).length
     const payloads = new WeakMap<object, Readable>()
@@ -90,7 +90,7 @@ export function fastifyBinding(s3: Served): FastifyPlugin {
         response: reply.raw as ServerResponse,
         basePath: basePathInURL(webRequest, pathOf(targetOf(request)), rest),
         // Set by parsers that run in a hook, such as those of Express.
-        parsed: (raw as { readonly body?: unknown }).body,
+        parsed: parsedIn(raw),
       })
       return sendReply(response, reply, request.method)
     }

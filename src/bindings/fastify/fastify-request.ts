@@ -33,19 +33,19 @@ export interface IncomingFastifyReply {
  */
 export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFastifyReply): Request {
   const source = {
-    rawHeaders: request.raw.rawHeaders,
     method: request.method,
     // Hooks may have replaced the headers of the Fastify request, which leaves those of the message as they are.
     get headers() {
       return request.headers
     },
   }
-  const found = requestOf(source, reply?.raw as ServerResponse | undefined, () => {
+  const locate = () => {
     const { protocol, host = request.hostname, headers, ips = [] } = request
     // Fastify doesn't say whether it trusts the proxy, but then it has the address that the proxy forwards.
     const port = ips.length > 1 ? headers['x-forwarded-port'] : undefined
     return { protocol, host, port, target: targetOf(request) }
-  })
+  }
+  const found = requestOf(request.raw, reply?.raw as ServerResponse | undefined, locate, source)
   return withOwner(found, '@svc/db/fastify-request', request)
 }
 

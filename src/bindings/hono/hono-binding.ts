@@ -22,7 +22,7 @@ export type HonoMiddleware = <C extends IncomingHonoContext>(
  */
 export function honoBinding(s3: Served): HonoMiddleware {
   const { handler, basePath } = checkServed(s3, 'honoBinding')
-  return async (c, next) => {
+  return async function honoBinding(c, next) {
     const path = pathInURL(c.req.raw.url)
     const rest = belowRoute(basePath, path, c.req.routePath)
     if (rest === null) return next()

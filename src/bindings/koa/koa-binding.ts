@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'koa'
 import type { PlainResponse } from '../../core/http/response.js'
-import { bodyStream, bufferOf, respond } from '../node/message.js'
-import { basePathInURL, belowBase, type MountedPath, originForm, pathOf } from '../node/url.js'
+import { bodyStream, bufferOf, parsedIn, respond } from '../node/message.js'
+import { basePathInURL, belowBase, mountBefore, type MountedPath, originForm, pathOf } from '../node/url.js'
 import { ownerOf, requestOf, withOwner } from '../node/request.js'
 import { headerOf, setHeaders, startBody, whenOver } from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
@@ -24,6 +24,7 @@ export interface IncomingKoaContext {
   readonly headerSent: boolean
   status: number
   body?: unknown
+  respond?: boolean | undefined
 }
 
 /** Middleware for Koa 2 and 3. Generic, to keep the application's own context type. */
@@ -42,7 +43,7 @@ export type KoaMiddleware = <Context extends IncomingKoaContext>(
  */
 export function koaBinding(s3: Served): KoaMiddleware {
   const { handler, basePath } = checkServed(s3, 'koaBinding')
-  return async (ctx, next) => {
+  return async function koaBinding(ctx, next) {
     const target = mountedTarget(ctx)
     const rest = belowBase(basePath, target)
     if (rest === null) return void (await next())
@@ -52,7 +53,7 @@ export function koaBinding(s3: Served): KoaMiddleware {
       message: ctx.req,
       response: ctx.res,
       basePath: basePathInURL(request, target.whole, rest),
-      parsed: (ctx.request as { readonly body?: unknown }).body,
+      parsed: parsedIn(ctx.request, ctx.req),
     })
     await setResponse(response, ctx)
   }
@@ -67,6 +68,8 @@ export function koaBinding(s3: Served): KoaMiddleware {
 async function setResponse(source: PlainResponse, ctx: IncomingKoaContext): Promise<void> {
   const body = await startBody(source, ctx.method, (cancel) => whenOver(ctx.res, cancel))
   if (ctx.headerSent) return body.cancel()
+  // Middleware in front may have set it to `false`, and Koa would send nothing.
+  ctx.respond = true
   const hadType = ctx.res.hasHeader('content-type')
   ctx.status = source.status
   setHeaders(source, ctx.res)
@@ -121,11 +124,6 @@ function mountedTarget({ originalUrl, url }: Pick<IncomingKoaContext, 'originalU
   const rest = originForm(url)
   const path = pathOf(rest)
   const query = rest.slice(path.length)
-  if (requested.endsWith(path)) {
-    return { mount: requested.slice(0, -path.length), path, whole: requested, query }
-  }
-  // If the path ends with the mount path, koa-mount sets `ctx.url` to a slash that the client hasn't sent.
-  return path === '/'
-    ? { mount: requested, path, whole: requested, query }
-    : { mount: '', path, whole: path, query }
+  const mount = mountBefore(requested, path)
+  return { mount, path, whole: mount === '' ? path : requested, query }
 }

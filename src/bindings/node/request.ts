@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LiveHeaders } from './live-headers.js'
-import { whenOver } from './response.js'
+import { socketOf, whenOver } from './response.js'
 import { type RequestLocation, requestURL } from './url.js'
 
 /** The properties that bindings add. Registered symbols, which the core and all builds share. */
@@ -23,12 +23,16 @@ type BoundRequest = Request & { readonly [LIVE_HEADERS]?: LiveHeaders; readonly 
  * inherits from it, all of which have the same array.
  */
 export function requestOf(
-  message: RequestSource & Pick<IncomingMessage, 'rawHeaders'>,
+  message: RequestSource & Partial<Pick<IncomingMessage, 'rawHeaders'>>,
   response: ServerResponse | undefined,
   locate: () => RequestLocation,
+  source: RequestSource = message,
 ): Request {
-  const create = () => liveRequest(message, requestURL(locate()), new Client())
-  const request = requestOnce(message.rawHeaders, message, create)
+  const create = () => liveRequest(source, requestURL(locate()), new Client())
+  const { rawHeaders } = message
+  // Some mocks have no such array, others create one whenever it is read.
+  const carrier = rawHeaders && rawHeaders === message.rawHeaders ? rawHeaders : message
+  const request = requestOnce(carrier, source, create)
   if (response) request[CLIENT]?.respondWith(response)
   return request
 }
@@ -86,7 +90,7 @@ class Client {
     if (!controller || !response) return
     whenOver(response, () => {
       // Node also sets `writableFinished` when an HTTP/2 client resets the stream, and when the connection loses the last bytes.
-      const wasSent = response.writableEnded && response.writableFinished && !response.req.socket.errored
+      const wasSent = response.writableEnded && response.writableFinished && !socketOf(response)?.errored
       if (!wasSent) controller.abort()
     })
   }

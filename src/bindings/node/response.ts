@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { PlainResponse } from '../../core/http/response.js'
 
@@ -108,18 +108,25 @@ type Listening = ServerResponse & { [LISTENERS]?: (() => void)[] }
  * when the connection closes. Adds a single listener per socket, however many requests are pipelined.
  */
 export function whenOver(response: Listening, listener: () => void): void {
-  if (response.closed || response.req.socket.destroyed) return listener()
+  const socket = socketOf(response)
+  if (response.closed || socket?.destroyed) return listener()
   const known = response[LISTENERS]
   if (known) return void known.push(listener)
   // A single listener per response, because Node warns about many.
   const listeners = (response[LISTENERS] = [listener])
-  const ends = endsOf(response.req.socket)
+  const ends = socket ? endsOf(socket) : new Set<() => void>()
   const end = () => {
     if (!ends.delete(end)) return
     for (const one of listeners) one()
   }
   ends.add(end)
   response.once('close', end)
+}
+
+/** Returns the socket. Adapters for Lambda and mocks have none, or an object without events, so they don't report disconnects. */
+export function socketOf({ req }: ServerResponse): Socket | undefined {
+  const { socket } = (req as Partial<IncomingMessage> | undefined) ?? {}
+  return typeof socket?.once === 'function' ? socket : undefined
 }
 
 /** How much of an unread body is read. Clients may send all of it before they read the response. */
@@ -131,6 +138,8 @@ const MAX_DISCARDED = { bytes: 1024 ** 2, milliseconds: 500 }
  */
 export function discardBody(response: ServerResponse, stopReading?: () => Promise<unknown>): void {
   const { req: message } = response
+  // Without a message of Node.js, there is no connection.
+  if (typeof (message as Partial<IncomingMessage> | undefined)?.resume !== 'function') return
   // Node.js would discard an HTTP/1 body that nothing has read itself, without a limit and without `data` events.
   if (message.httpVersionMajor === 1 && !message.readableDidRead) message.read(0)
   whenOver(response, () => {

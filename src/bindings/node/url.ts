@@ -55,6 +55,16 @@ export function pathOf(target: string): string {
   return end < 0 ? target : target.slice(0, end)
 }
 
+/**
+ * Returns the mount path: what precedes the remaining path in the requested one. Returns `''` if the application has rewritten
+ * the path.
+ */
+export function mountBefore(requested: string, path: string): string {
+  if (requested.endsWith(path)) return requested.slice(0, -path.length)
+  // If the path ends with the mount path, routers add a slash that the client hasn't sent.
+  return path === '/' ? requested : ''
+}
+
 /** The path of a request as a framework has split it. */
 export interface MountedPath {
   /** The part that the framework's routers have matched. */

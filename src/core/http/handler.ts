@@ -23,7 +23,7 @@ export interface HandlerOptions {
   readonly body?: RequestBody
 }
 
-/** Returns the response to a request. Never rejects. */
+/** Returns the response to a request. Rejects only if it gets something else than a `Request`, with a `TypeError`. */
 export type Handler = (request: Request, options?: HandlerOptions) => Promise<Response>
 
 /** Like {@link Handler}, for bindings. They find it as a property of the handler, so a function around a handler lacks it. */
@@ -140,12 +140,23 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     const response = await respond(request, options)
     return request.method === 'HEAD' ? headOf(response) : response
   }
-  const handler: Handler = async (request, options) => toResponse(await plainHandler(request, options))
+  const handler: Handler = async (request, options) => {
+    checkRequest(request)
+    return toResponse(await plainHandler(request, options))
+  }
   const table: EndpointTable = { basePath: configuration.basePath, endpoints }
   return Object.defineProperties(handler, {
     [TABLE]: { value: table },
     [PLAIN_HANDLER]: { value: plainHandler },
   })
+}
+
+/** Many frameworks pass an object with the request. Not `instanceof`, because some servers have a `Request` of their own. */
+function checkRequest(request: Partial<Request> | undefined): void {
+  if (typeof request?.url === 'string' && typeof request.headers?.get === 'function') return
+  throw new TypeError(
+    'handler expects a Request: pass event.request if your framework passes an event or a context.',
+  )
 }
 
 /** The parts of an absolute URL that the router needs. `search` has its `?`, or is empty. */

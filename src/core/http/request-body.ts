@@ -48,7 +48,15 @@ export async function discard(stream: ReadableStreamDefaultReader<Uint8Array>): 
 
 /** Returns the body of a `Request`. Its stream is opened only when the body is read. */
 export function bodyOf(request: Request): RequestBody {
+  if (request.bodyUsed) return { kind: 'parsed', value: undefined }
   return { kind: 'stream', open: () => request.body }
+}
+
+/** For a body whose bytes are gone, and whose value is unknown or of no use. */
+export function consumedBody(): StorageError {
+  return invalidBody(
+    'Something in front of the library has read the body, such as a body parser or a logger. Mount the library in front of it.',
+  )
 }
 
 export function invalidBody(message: string, cause?: unknown): StorageError {
@@ -144,6 +152,7 @@ function parseBytes(bytes: Uint8Array | null): unknown {
 
 /** Checks the output of a body parser, which may be text or bytes. Parsers have limits of their own, so ours applies to their output. */
 function checkParsed(value: unknown): unknown {
+  if (value === undefined) throw consumedBody()
   if (isBuiltIn(value, 'Uint8Array')) return parseBytes(value)
   if (typeof value === 'string') {
     checkTextLength(value)

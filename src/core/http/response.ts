@@ -22,7 +22,8 @@ export function fromResponse({ status, headers, body }: Response): PlainResponse
 }
 
 export function toResponse({ status, headers, body }: PlainResponse): Response {
-  return new Response(body, { status, headers: headers as [string, string][] })
+  // Some servers replace `Response` by a class that writes into the headers it is given.
+  return new Response(body, { status, headers: new Headers(headers as [string, string][]) })
 }
 
 /** Returns the response to `HEAD` with the head of another one, whose body is released. */
@@ -41,9 +42,9 @@ export type Reply =
   | { readonly status: 302; readonly location: string }
 
 /** Sent as `Retry-After` while the database is unavailable, unless only an operator can change that. Seconds. */
-const RETRY_AFTER: HeaderEntry = ['retry-after', '5']
-const NEVER_CACHED: HeaderEntry = ['cache-control', 'private, no-store']
-const JSON_TYPE: HeaderEntry = ['content-type', 'application/json']
+const RETRY_AFTER: HeaderEntry = Object.freeze(['retry-after', '5'])
+const NEVER_CACHED: HeaderEntry = Object.freeze(['cache-control', 'private, no-store'])
+const JSON_TYPE: HeaderEntry = Object.freeze(['content-type', 'application/json'])
 
 export function replyResponse(reply: Reply): PlainResponse {
   if (reply.status === 302) {

@@ -1,5 +1,5 @@
 import { StorageError } from '../../core/errors.js'
-import { discard, invalidBody, type RequestBody } from '../../core/http/request-body.js'
+import { consumedBody, discard, invalidBody, type RequestBody } from '../../core/http/request-body.js'
 import { isBuiltIn } from '../../core/realms.js'
 import { STALLED_AFTER_MS, type ClaimWrite, type IncomingBytes, type WriteClaim } from './contract.js'
 
@@ -117,7 +117,7 @@ async function* chunksOf(
 /** A raw parser keeps the bytes. From the result of any other parser, they can't be recovered. */
 function parsedBytes(value: unknown): Uint8Array {
   if (isBuiltIn(value, 'Uint8Array')) return value
-  throw invalidBody('A body parser has already consumed the body. Mount the server before body parsers.')
+  throw consumedBody()
 }
 
 /** Yields what the client sends. Stops when another request takes over. */

@@ -78,6 +78,41 @@ describe.each(frameworks)('a parsed body in $name', ({ app: newApp }) => {
     expect(await (await fetch(`${url}/api/s3/x`, post)).json()).toEqual(parsed())
   })
 
+  it('is found where a parser or the platform has put it', async () => {
+    const put =
+      (values: object): Step =>
+      (message, response, proceed) =>
+        consume(message, response, () => {
+          Object.assign(message, values)
+          proceed()
+        })
+    for (const [values, expected] of [
+      [{ body: { size: 3 } }, parsed({ size: 3 })],
+      [{ rawBody: JSON_TEXT }, parsed(JSON_TEXT)],
+      [{ rawBody: Buffer.from(JSON_TEXT) }, { kind: 'parsed', text: JSON_TEXT }],
+      [{ body: { size: 3 }, rawBody: JSON_TEXT }, parsed({ size: 3 })],
+    ] as const) {
+      const { url } = await newApp().use(put(values)).bind(reading).listen()
+      expect(await (await fetch(`${url}/api/s3/x`, post)).json()).toEqual(expected)
+    }
+  })
+
+  it('is a 400 that says so if a slow logger has read it', async () => {
+    const slow: Step = (message, _response, proceed) => void message.on('data', () => setImmediate(proceed))
+    const { url } = await newApp().use(slow).bind(serverWithObjects()).listen()
+    const response = await fetch(`${url}/api/s3/upload`, {
+      ...post,
+      headers: { ...post.headers, [USER_HEADER]: 'user:1' },
+    })
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      expect.objectContaining({
+        code: 'VALIDATION_ERROR',
+        message: expect.stringContaining('in front') as string,
+      }),
+    ])
+  })
+
   it('is a stream if it was empty', async () => {
     const apps = [reading, readingAtOnce].flatMap((served) => [
       newApp().use(consume).bind(served),

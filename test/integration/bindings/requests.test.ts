@@ -52,6 +52,11 @@ describe.each(everyFramework)('the Request in $name', ({ app: newApp, load }) =>
     expect(() => ownRequest(new Request('http://localhost/'))).toThrow(TypeError)
   })
 
+  it('is served by a function with a name, which traces show', async () => {
+    const { binding } = await load()
+    expect(binding(echo)).toHaveProperty('name', binding.name)
+  })
+
   it('is served only for the result of createS3Server() or db()', async () => {
     const { binding } = await load()
     for (const wrong of [{}, { handler: echo.handler }, { basePath: '' }]) {

@@ -56,6 +56,17 @@ describe('outer middleware in Koa 3', () => {
     expect(await response.json()).toBe('x'.repeat(1000))
   })
 
+  it('can have set ctx.respond to false', async () => {
+    const response = await ask(
+      async () => Response.json('sent'),
+      async (ctx, next) => {
+        ctx.respond = false
+        await next()
+      },
+    )
+    expect(await response.json()).toBe('sent')
+  })
+
   it('can replace the response, which cancels the body of the library', async () => {
     const { body, cancelled } = unfinishedBody('a', 'b', 'c')
     const response = await ask(

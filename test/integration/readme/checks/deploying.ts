@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { connect } from 'node:net'
 import type { StorageObjectStore } from '@svc/db'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 
@@ -28,7 +30,17 @@ const servesAndStops: SnippetCheck = async (program) => {
   // History is kept for 30 days.
   expect(await client.countByScope('ann', 'deleted')).toBe(1)
 
-  await stop()
+  // A request whose body never ends.
+  const held = connect(Number(new URL(origin).port), '127.0.0.1')
+  const arrived = once(server, 'request')
+  held.write('POST /api/s3/upload HTTP/1.1\r\nHost: a\r\nX-Signed-In-As: ann\r\n')
+  held.write('Content-Type: application/json\r\nContent-Length: 10\r\n\r\n')
+  await arrived
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const stopped = stop()
+  vi.advanceTimersByTime(20_000)
+  vi.useRealTimers()
+  await stopped
   await expect(fetch(`${origin}/ready`)).rejects.toThrow()
   await expect(client.ping()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
 }

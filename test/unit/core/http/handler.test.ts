@@ -54,6 +54,32 @@ describe('the router', () => {
     expect(resolveScope).not.toHaveBeenCalled()
   })
 
+  it('refuses the event or the context that a framework passes in place of a Request', async () => {
+    const { handler } = handlerOf(table)
+    const url = new URL('http://localhost/api/s3/thing')
+    for (const event of [
+      { request: new Request(url), url },
+      { url: '/api/s3/thing', headers: {} },
+      undefined,
+    ]) {
+      await expect(handler(event as unknown as Request)).rejects.toThrow(
+        /^handler expects a Request: .*event\.request/,
+      )
+    }
+  })
+
+  it('says that the body of a Request was read before', async () => {
+    const read = endpoint('POST', '/act', async ({ source }) => ({ status: 200, body: await source.json() }))
+    const headers = { 'content-type': 'application/json' }
+    const request = new Request('http://localhost/api/s3/act', { method: 'POST', headers, body: '{}' })
+    await request.text()
+    const response = await handlerOf([read]).handler(request)
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining('has read the body'),
+    ])
+  })
+
   it('passes the query, the body, the base URL and the scope of the request to the endpoint', async () => {
     const seen: unknown[] = []
     const { ask, handler } = handlerOf([
