@@ -1,5 +1,10 @@
 import { createReadAccess } from '../../core/db/read-access.js'
-import { type Call, readingEndpoint, type Endpoint, type EndpointDescription } from '../../core/http/endpoint.js'
+import {
+  type Call,
+  readingEndpoint,
+  type Endpoint,
+  type EndpointDescription,
+} from '../../core/http/endpoint.js'
 import {
   described,
   namedObjectFields,
@@ -129,7 +134,7 @@ function filenameOf({ filename, key }: StorageObject): string {
  * Returns a URL below the API relative to that of `GET /file`, whose host a proxy may have replaced. The request may have a slash
  * after the path.
  */
-function fromFile(url: string, { baseURL, request }: Call): string {
+function fromFile(url: string, { baseURL, request }: Call<string | null>): string {
   if (!url.startsWith(`${baseURL}/`)) return url
   return (new URL(request.url).pathname.endsWith('/') ? '../' : '') + url.slice(baseURL.length + 1)
 }
@@ -152,7 +157,12 @@ interface FileReading<Input extends NamedObject> {
   readonly query: HttpFields
   readonly describe: () => Omit<EndpointDescription, 'errors'>
   readonly parse: (sent: SentValues) => Input
-  readonly act: (input: Input, object: StorageObject, sign: SignBytes, call: Call) => Promise<Reply>
+  readonly act: (
+    input: Input,
+    object: StorageObject,
+    sign: SignBytes,
+    call: Call<string | null>,
+  ) => Promise<Reply>
 }
 
 /** Finds an active object that the caller may read, and runs the guard. */
