@@ -31,7 +31,15 @@ const instanceofBuiltIn = {
 
 export default defineConfig(
   // The application in TypeScript has other packages than this repository.
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'test/package/applications/typescript/'] },
+  {
+    ignores: [
+      'dist/',
+      'coverage/',
+      'node_modules/',
+      'test/package/applications/typescript/',
+      '**/front-ends/app/',
+    ],
+  },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -81,7 +89,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.cjs', 'test/package/applications/runners/*.js'],
+    files: ['**/*.cjs', 'test/package/applications/runners/*.js', '**/next.config.js'],
     languageOptions: {
       sourceType: 'commonjs',
       globals: {

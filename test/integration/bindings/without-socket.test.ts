@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http'
 import { configure } from '@codegenie/serverless-express'
-import type { Application } from 'express'
 import { callNodeRequestHandler } from 'node-mock-http'
 import { createRequest, createResponse, type Body, type RequestMethod } from 'node-mocks-http'
 import serverlessHttp from 'serverless-http'
@@ -26,7 +25,7 @@ async function uploads(send: Send): Promise<void> {
   const headers = { host, [USER_HEADER]: 'user:1', 'content-type': 'application/json' }
   const json = async (method: string, target: string, body?: object) => {
     const { status, text } = await send(method, `/api/s3${target}`, headers, body ? JSON.stringify(body) : '')
-    return [status, JSON.parse(text)] as const
+    return [status, JSON.parse(text) as unknown] as const
   }
   const [status, begun] = await json('POST', '/upload', { filename: 'a', contentType: 'text/plain', size: 3 })
   expect(status).toBe(201)
@@ -82,7 +81,7 @@ describe.each(applications)('$name without a socket', ({ app }) => {
   })
 
   it('serves uploads through serverless-http', async () => {
-    await uploads(throughLambda(serverlessHttp(app() as Application) as never))
+    await uploads(throughLambda(serverlessHttp(app())))
   })
 })
 
@@ -96,7 +95,7 @@ describe('mocks of the request and the response', () => {
             headers['content-type'] === 'application/json' && body !== ''
               ? (JSON.parse(body) as Body)
               : Buffer.from(body)
-          const req = createRequest({ method: method as RequestMethod, url, headers, body: sent as Body })
+          const req = createRequest({ method: method as RequestMethod, url, headers, body: sent })
           expect(fetchRequest(req as unknown as IncomingExpressRequest)).toBe(
             fetchRequest(req as unknown as IncomingExpressRequest),
           )
@@ -109,7 +108,7 @@ describe('mocks of the request and the response', () => {
               resolve({ status: res.statusCode, text })
             },
           })
-          binding(req as unknown as IncomingExpressRequest, res, reject)
+          binding(req, res, reject)
         }),
     )
   })

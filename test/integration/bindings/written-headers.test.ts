@@ -71,8 +71,10 @@ describe('responses share no headers', () => {
   it.each([
     {
       name: 'the handler',
-      serve: (served: Served) =>
-        listen(getRequestListener(handlerInHono(served), { overrideGlobalObjects: false })),
+      serve(served: Served) {
+        const listener = getRequestListener(handlerInHono(served), { overrideGlobalObjects: false })
+        return listen((message, response) => void listener(message, response))
+      },
     },
     ...everyFramework.map(({ name, app }) => ({
       name,
