@@ -50,13 +50,12 @@ export interface ApiAccess {
   readonly credentials?: RequestCredentials | null | undefined
 }
 
-/** Sends a request. Rejects with {@link S3ClientError}, which names `origin`, if there is no response. */
+/** Sends a request. Rejects with {@link S3ClientError} if there is no response. */
 export async function send(
   given: Fetch | null | undefined,
   url: string,
   // `next` is for Next.js, whose `fetch` in 13 and 14 would cache the response for ever on the server.
   init: RequestInit & { readonly signal: AbortSignal; readonly next?: object },
-  origin?: string,
 ): Promise<HttpResponse> {
   // Called without a receiver: the browser's `fetch` throws when called as a method of another object.
   const fetch = given || globalThis.fetch
@@ -64,7 +63,7 @@ export async function send(
     const response = await fetch(url, init)
     return { status: response.status, text: await response.text() }
   } catch (cause) {
-    throw withoutResponse(init.signal, cause, origin)
+    throw withoutResponse(init.signal, cause)
   }
 }
 

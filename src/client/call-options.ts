@@ -1,4 +1,4 @@
-import { reasonOf, reasons, S3ClientError, withoutResponse } from './client-error.js'
+import { S3ClientError, withoutResponse } from './client-error.js'
 
 /** Options of every call. */
 export interface CallOptions {
@@ -25,10 +25,11 @@ export async function limited<Result>(
   // Without a signal of the caller, its own stands in for it: aborting twice does nothing.
   const outer = signal || own
   const abort = (reason: unknown) => {
-    if (!own.aborted) reasons.set(own, reason)
+    // React Native and older web views have no `AbortSignal.reason`.
+    if (!('reason' in own)) Object.assign(own, { reason })
     controller.abort(reason)
   }
-  const stop = () => abort(reasonOf(outer))
+  const stop = () => abort(outer.reason)
   let timer: ReturnType<typeof setTimeout> | undefined
   if (timeoutSeconds != null) {
     if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0)) {

@@ -30,28 +30,15 @@ export class S3ClientError extends Error {
   }
 }
 
-interface Abortable {
-  readonly aborted: boolean
-  readonly reason?: unknown
-}
-
-/** Why the client has aborted its own signals. React Native and older web views have no `AbortSignal.reason`. */
-export const reasons = new WeakMap<Abortable, unknown>()
-
-export function reasonOf(signal: Abortable): unknown {
-  return reasons.get(signal) || signal.reason
-}
-
-/**
- * Returns the error of a call without a response: `ABORTED` or `TIMEOUT` if the signal aborted, otherwise `NETWORK_ERROR`, which
- * names an origin other than the API's.
- */
-export function withoutResponse(signal: Abortable, cause?: unknown, origin?: string): S3ClientError {
-  const reason = reasonOf(signal)
+/** Returns the error of a call without a response: `ABORTED` or `TIMEOUT` if the signal aborted, otherwise `NETWORK_ERROR`. */
+export function withoutResponse(
+  { aborted, reason }: { readonly aborted: boolean; readonly reason?: unknown },
+  cause?: unknown,
+): S3ClientError {
   if (isCode(reason, 'TIMEOUT')) return reason
-  return signal.aborted
+  return aborted
     ? new S3ClientError('ABORTED', 'Aborted.', { cause: reason })
-    : new S3ClientError('NETWORK_ERROR', `No response${origin ? ` from ${origin}` : ''}.`, { cause })
+    : new S3ClientError('NETWORK_ERROR', 'No response.', { cause })
 }
 
 /**

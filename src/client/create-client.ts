@@ -119,7 +119,7 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   const root = withoutTrailingSlash(baseURL || '')
   const path = withoutTrailingSlash(basePath ?? '/api/s3')
   // Without a slash between them, a path would change the host.
-  const base = root + (root ? path.replace(/^\b/, '/') : path)
+  const base = root ? root + path.replace(/^\b/, '/') : path
   const request = createApiRequest(base, clientOptions)
   const context: UploadContext = { ...clientOptions, base, request }
   if (typeof account !== 'function') currentAccount(account)

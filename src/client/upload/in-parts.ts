@@ -1,6 +1,6 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
-import { isCode, reasonOf, responseError, S3ClientError } from '../client-error.js'
+import { isCode, responseError, S3ClientError } from '../client-error.js'
 import {
   attemptCalls,
   type AttemptCalls,
@@ -98,7 +98,7 @@ function finish(
   }
   const isKept = (error: unknown) =>
     // After a timeout, the upload can be resumed.
-    !!attempt.identity && isResumable(error) && (!signal.aborted || isCode(reasonOf(signal), 'TIMEOUT'))
+    !!attempt.identity && isResumable(error) && (!signal.aborted || isCode(signal.reason, 'TIMEOUT'))
   return endOnFailure(send, transfer, slot, attempt, isKept)
 }
 

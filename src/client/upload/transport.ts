@@ -1,6 +1,6 @@
 import { absolute, addressOf, type Fetch, type HttpResponse, send } from '../api-request.js'
 import { limited } from '../call-options.js'
-import { responseError, withoutResponse } from '../client-error.js'
+import { isCode, responseError, S3ClientError, withoutResponse } from '../client-error.js'
 import type { UploadContext } from './upload-request.js'
 
 /** A signed URL, valid only with exactly these headers. */
@@ -22,8 +22,8 @@ interface BytesToSend {
 /** Sends bytes to a signed URL. Rejects if it refuses them, or if there is no response. */
 export type PutBytes = (put: SignedPut, bytes: BytesToSend) => Promise<void>
 
-/** Sends bytes and resolves to the response. `origin` is undefined for a URL below the API. */
-type Transport = (put: SignedPut, bytes: BytesToSend, origin?: string) => Promise<HttpResponse>
+/** Sends bytes and resolves to the response. */
+type Transport = (...call: Parameters<PutBytes>) => Promise<HttpResponse>
 
 /** Prefers `XMLHttpRequest`, because only it reports upload progress, unless the application gave a `fetch`. */
 export function choosePut({ fetch, base }: UploadContext): PutBytes {
@@ -32,27 +32,25 @@ export function choosePut({ fetch, base }: UploadContext): PutBytes {
     const transport = isFetched ? withFetch(fetch) : withXhr
     const url = addressOf(put.url, base)
     const { status, text } = await limited(bytes, (signal) =>
-      transport({ ...put, url }, { ...bytes, signal }, foreignOrigin(url, base)),
-    )
+      transport({ ...put, url }, { ...bytes, signal }),
+    ).catch((error: unknown) => {
+      const [origin, own] = [url, absolute(base)].map((address) => /^\w+:\/\/[^/?#]*/.exec(address)?.[0])
+      if (origin === own || !isCode(error, 'NETWORK_ERROR')) throw error
+      throw new S3ClientError('NETWORK_ERROR', `No response from ${origin}.`, { cause: error.cause })
+    })
     if (status >= 300) throw responseError(status, text)
   }
 }
 
-/** Returns the origin of an address, or `undefined` if it is that of the API. */
-function foreignOrigin(address: string, base: string): string | undefined {
-  const [origin, own] = [address, absolute(base)].map((url) => /^\w+:\/\/[^/?#]*/.exec(url)?.[0])
-  return origin === own ? undefined : origin
-}
-
 function withFetch(given: Fetch | null | undefined): Transport {
-  return async ({ url, method, headers }, { file, signal }, origin) => {
+  return async ({ url, method, headers }, { file, signal }) => {
     // The URL carries the permission. The bucket must not get the application's cookies.
     const init = { method, headers, body: await fetchBody(file), credentials: 'omit', signal } as const
-    return send(given, url, init, origin)
+    return send(given, url, init)
   }
 }
 
-const withXhr: Transport = ({ url, method, headers }, { file, progress, signal }, origin) =>
+const withXhr: Transport = ({ url, method, headers }, { file, progress, signal }) =>
   new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest()
     xhr.upload.onprogress = ({ loaded }) => {
@@ -64,7 +62,7 @@ const withXhr: Transport = ({ url, method, headers }, { file, progress, signal }
       }
     }
     xhr.onload = () => resolve({ status: xhr.status, text: xhr.responseText })
-    xhr.onerror = xhr.onabort = () => reject(withoutResponse(signal, undefined, origin))
+    xhr.onerror = xhr.onabort = () => reject(withoutResponse(signal))
     xhr.open(method, url)
     for (const name in headers) xhr.setRequestHeader(name, headers[name]!)
     // Also aborts when the promise has settled: after `progress` threw, the rest must not be sent.

@@ -1,6 +1,6 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
-import { isCode, reasonOf } from '../client-error.js'
+import { isCode } from '../client-error.js'
 import { END_LIMIT } from './attempt.js'
 import { uploadInParts } from './in-parts.js'
 import { keptAttempts } from './kept-attempts.js'
@@ -22,7 +22,7 @@ const MULTIPART_MIN_SIZE = 16 * 1024 ** 2
  */
 export async function upload(call: UploadCall, file: Blob): Promise<DbClientObject> {
   const { options, signal, leave } = call
-  const isTimedOut = () => isCode(reasonOf(signal), 'TIMEOUT')
+  const isTimedOut = () => isCode(signal.reason, 'TIMEOUT')
   const uploadRequest = createUploadRequest(file, options)
   const progress = trackProgress(uploadRequest.size, options.onProgress)
   try {
@@ -35,7 +35,7 @@ export async function upload(call: UploadCall, file: Blob): Promise<DbClientObje
       progress,
       phase: trackPhase(options.onState),
       leave: () => {
-        if (isTimedOut()) leave(reasonOf(signal))
+        if (isTimedOut()) leave(signal.reason)
       },
     })
     if (!isTimedOut()) progress(Infinity)

@@ -1,5 +1,5 @@
 import { createS3Client, type S3Api } from '@svc/db/client'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { stubLocalStorage } from './local-storage.js'
 import { rejectionOf } from './rejection.js'
 import { NOTHING_USED, startClient, type ServerFixtureOptions } from './server.js'
@@ -187,7 +187,11 @@ describe('api.unfinishedUploads', () => {
   it.each(['', ' without AbortSignal.reason'])(
     'lists what can be resumed, and discards it%s',
     async (without) => {
-      if (without) vi.spyOn(AbortSignal.prototype, 'reason', 'get').mockReturnValue(undefined)
+      if (without) {
+        const { reason } = Object.getOwnPropertyDescriptors(AbortSignal.prototype)
+        Reflect.deleteProperty(AbortSignal.prototype, 'reason')
+        onTestFinished(() => void Object.defineProperty(AbortSignal.prototype, 'reason', reason))
+      }
       const client = start()
       const large = new File([new Uint8Array(16 * 1024 ** 2 + 3)], 'film.mp4', { lastModified: 1 })
       let parts = 0
