@@ -16,7 +16,7 @@ it('is idle once what changes and jobs have started is done', async () => {
   const isClaimed = (count: number) => async () => (await store.countEvents()).claimed === count
   runner.changed(at('a'))
   await until(isClaimed(1))
-  const options = { claimSeconds: 60, concurrency: 1, pollSeconds: null, signal: null }
+  const options = { handlerSeconds: null, claimSeconds: 60, concurrency: 1, pollSeconds: null, signal: null }
   void runner.deliver({ ...options, onResult: () => undefined })
   await until(isClaimed(2))
 
