@@ -1,7 +1,17 @@
 import { decodeEventCursor } from '../cursor.js'
 import type { ObjectReference } from '../records.js'
 import { checkDate, checkObject, checkText, invalid, LATEST_DATE, shown } from '../validation/checks.js'
-import { boolean, cursor, integer, optional, pageLimit, readQuery, text, type InputOf, type ReadOf } from './fields.js'
+import {
+  boolean,
+  cursor,
+  integer,
+  optional,
+  pageLimit,
+  readQuery,
+  text,
+  type InputOf,
+  type ReadOf,
+} from './fields.js'
 
 /** 1..3600. Default 60. */
 const claimSeconds = optional(integer(1, 3600), () => 60)
