@@ -1,4 +1,4 @@
-import { type ObjectReference } from '../../src/adapter.js'
+import type { ObjectReference } from '../../src/adapter.js'
 import { keyId } from '../../src/core/names.js'
 import { eventsOf, oldestOfEach } from './event-driver.js'
 import { SCRIPTS, gap, overDriver, overStore, type Mutant } from './mutant.js'

@@ -101,7 +101,7 @@ const improvesFiles: SnippetCheck = async (program) => {
   const { object, body } = await s3.files.get({ key: large.key })
   expect(object).toMatchObject({ scope: 'ann', filename: 'sea.png', metadata: { improved: 'yes' } })
   expect((await sharp(await new Response(body).arrayBuffer()).metadata()).width).toBe(1000)
-  expect(object.size).toBeLessThan(large.size)
+  expect(object.size).toBeLessThan(large.size!)
   await expect(upload(2000)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
 
   await api.delete({ key: large.key })

@@ -10,6 +10,7 @@ it('is idle once what changes and jobs have started is done', async () => {
     onEvent: ({ object }) => handlers[object.key as 'a' | 'b'].promise,
     report: () => undefined,
     now: clock.now,
+    handlerSeconds: 3600,
   })
   await runner.idle()
   for (const key of ['a', 'b']) await activate(store, key, clock)
