@@ -213,6 +213,7 @@ export const INPUTS = {
     claimSeconds: optional(types.claimSeconds, choices.claimSeconds),
     bucket: optional(types.name, rarely(choices.bucket)),
     key: optional(types.objectKey, rarely(choices.claimedKey)),
+    attempted: optional(types.boolean, literal(fc.constantFrom(null, null, null, true, false))),
   },
   settleEvents: { entries: required(types.settledClaims, choices.settledClaims) },
   extendClaims: {

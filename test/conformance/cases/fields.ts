@@ -290,6 +290,7 @@ const EVENT_CALLS: Examples<EventMethod> = {
       claimSeconds: other(1),
       bucket: ({ at }) => ({ ...at, bucket: 'elsewhere' }),
       key: ({ at }) => ({ ...at, key: 'elsewhere' }),
+      attempted: other(true),
       limit: other(1),
     },
     async afterwards(given, key) {
