@@ -12,7 +12,7 @@ import {
 } from '../../core/http/fields.js'
 import { downloadHeaders, isHeaderText } from '../../core/http/download-headers.js'
 import type { HeaderEntry, Reply } from '../../core/http/response.js'
-import type { Disposition, SignDownloadInput } from '../../core/object-storage.js'
+import type { Disposition, SignDownloadInput, SignedDownload } from '../../core/object-storage.js'
 import { MOMENT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import type { ReadOperation } from '../../core/plugin.js'
 import { oneOf, optional } from '../../core/store/inputs/fields.js'
@@ -51,7 +51,8 @@ function downloadEndpoint(dependencies: ServerDependencies, policy: DownloadPoli
     parse: (sent) => readSent(query, sent),
     async act(_, object, sign) {
       const expiresAt = secondsAfter(now(), policy.urlSecondsOf(object))
-      return { status: 200, body: { url: await sign({ expiresAt }), expiresAt: expiresAt.toISOString() } }
+      const { url, ...signed } = await sign({ expiresAt })
+      return { status: 200, body: { url, expiresAt: (signed.expiresAt ?? expiresAt).toISOString() } }
     },
   })
 }
@@ -84,7 +85,7 @@ function fileEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy)
       async act({ disposition }, object, sign) {
         const { contentType, storageKey } = object
         const seconds = policy.urlSecondsOf(object)
-        const url = await sign({
+        const { url } = await sign({
           ...cacheablePeriod(now(), seconds),
           disposition: dispositionFor(disposition, contentType),
           // Bytes without a storage key belong to the application, which may change them.
@@ -133,7 +134,7 @@ function headerText(url: string): string {
 /** Signs a URL of the bytes that is valid as the endpoint decides. */
 type SignBytes = (
   terms: Pick<SignDownloadInput, 'expiresAt' | 'signedAt' | 'disposition' | 'cacheControl'>,
-) => Promise<string>
+) => Promise<SignedDownload>
 
 /** What the endpoints do differently. */
 interface FileReading<Input extends NamedObject> {
@@ -166,15 +167,14 @@ function fileReading<Input extends NamedObject>(
       return { guards: [policy.guard], context: { bucket, key, object, route, size } }
     },
     act: (input, object, call) =>
-      act(input, object, async (terms) => {
-        const { url } = await storage.signDownload({
+      act(input, object, (terms) =>
+        storage.signDownload({
           ...bytesOf(object, call.request),
           filename: filenameOf(object),
           contentType: object.contentType,
           ...terms,
           serverURL: storageURL(call),
-        })
-        return url
-      }),
+        }),
+      ),
   })
 }
