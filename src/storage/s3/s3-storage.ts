@@ -89,13 +89,15 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
   return bucketName ? withBucketNames(storage, bucketName) : storage
 }
 
+type Call = (input: BytesReference) => Promise<unknown>
+
 /** Returns the same calls, which all take an input with a `bucket`, for the names that recorded buckets have in the service. */
 function withBucketNames<Calls extends object>(calls: Calls, bucketName: (bucket: string) => string): Calls {
   const named = Object.entries(calls).map(([name, call]: [string, unknown]) => {
     if (typeof call !== 'function') return [name, withBucketNames(call as object, bucketName)]
     const renamed = async (input: BytesReference): Promise<unknown> => {
       const bucket: unknown = bucketName(input.bucket)
-      if (typeof bucket === 'string' && bucket !== '') return call({ ...input, bucket }) as unknown
+      if (typeof bucket === 'string' && bucket !== '') return (call as Call)({ ...input, bucket })
       throw new TypeError(
         `s3Storage: bucketName must return the name of a bucket (got ${JSON.stringify(bucket)}).`,
       )
