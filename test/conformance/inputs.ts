@@ -174,6 +174,7 @@ export const INPUTS = {
     filename: optional(types.longName, choices.changedText),
     contentType: optional(types.name, choices.changedText),
     metadata: optional(types.metadata, choices.changedMetadata),
+    eTag: optional(types.name, rarely(choices.changedText)),
   },
   transfer: {
     atKey: keyChoice(null, 'active', 'active', 'active'),

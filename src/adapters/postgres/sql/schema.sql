@@ -338,7 +338,7 @@ FUNCTION transfer_v1(
   p_now timestamptz
 ) RETURNS text;
 
--- Sets the filename, content type or metadata of the active row of a key.
+-- Sets the filename, content type, metadata or ETag of the active row of a key.
 FUNCTION update_v1(
   p_bucket text,
   p_key text,
@@ -350,6 +350,8 @@ FUNCTION update_v1(
   p_content_type text,
   p_sets_metadata boolean,
   p_metadata json,
+  p_sets_e_tag boolean,
+  p_e_tag text,
   p_now timestamptz
 ) RETURNS text;
 
