@@ -43,6 +43,7 @@ const layers = [
     folder: 'src/storage/s3',
     values: [
       'src/core/bytes.ts',
+      'src/core/errors.ts',
       'src/core/http/download-headers.ts',
       'src/core/on-abort.ts',
       'src/core/realms.ts',

@@ -43,14 +43,24 @@ export function eventMethods(connection: Connection) {
   }
 
   return {
-    async claimEvents({ limit, reference, now, until }) {
+    async claimEvents({ limit, reference, attempted, now, until }) {
       const [index, ofObject] = reference
         ? ['events_key', 'bucket = :bucket AND key = :key AND']
         : ['events_dueAt', '']
-      const due = `SELECT seq FROM events INDEXED BY ${index} WHERE ${ofObject} isOldest = 1 AND dueAt <= :now
+      const due = `SELECT seq, dueAt FROM events INDEXED BY ${index}
+        WHERE ${ofObject} isOldest = 1 AND (attempts > 0) = :isAgain AND dueAt <= :now
         ${reference ? '' : 'ORDER BY dueAt, seq'} LIMIT :limit`
+      // Each kind has its own range of the index.
+      const kinds = attempted === null ? [0, 1] : [Number(attempted)]
+      const findDue = () =>
+        kinds
+          .flatMap((isAgain) =>
+            connection.all<{ seq: number; dueAt: Date }>(due, { ...reference, isAgain, now, limit }),
+          )
+          .sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime())
+          .slice(0, limit)
       return connection.write(() =>
-        connection.all<{ seq: number }>(due, { ...reference, now, limit }).flatMap(({ seq }) => {
+        findDue().flatMap(({ seq }) => {
           const claim = createAttemptId({ now: () => now })
           const rows = connection.all<EventRow>(
             `UPDATE events SET claim = :claim, dueAt = :until, claimedUntil = :until, attempts = attempts + 1

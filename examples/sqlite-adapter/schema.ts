@@ -47,7 +47,7 @@ const TABLES = `
     isOldest INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, claim TEXT, claimedUntil INTEGER
   ) STRICT;
   CREATE INDEX events_key ON events (bucket, key, isOldest, seq);
-  CREATE INDEX events_dueAt ON events (dueAt, seq) WHERE isOldest = 1;
+  CREATE INDEX events_dueAt ON events (attempts > 0, dueAt, seq) WHERE isOldest = 1;
 `
 
 /** Creates what is missing, and stores whether events are on (`null`: as it is). */

@@ -1,30 +1,51 @@
-import { InvalidArgumentError, Option, type Command } from 'commander'
-import type { StorageObjectStore } from '../index.js'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { InvalidArgumentError, type Command } from 'commander'
+import type { SelectImport, StorageObjectStore } from '../index.js'
 import type { JobContext } from '../server/jobs/job.js'
 import { mapStorageErrors } from '../server/storage.js'
 import type * as S3Entry from '../storage/s3/s3-storage.js'
 import { loadDriver } from './databases/database-kinds.js'
 import { UsageError } from './exit.js'
+import { printable } from './format.js'
 
-export interface EndpointOption {
+export interface ServiceOptions {
   readonly s3Endpoint?: string
+  readonly bucketName?: ReadonlyMap<string, string>
 }
 
-export interface BucketOptions extends EndpointOption {
+export interface BucketOptions extends ServiceOptions {
   readonly bucket: string
   readonly keyPrefix?: string
   readonly after?: string
 }
 
-export const endpointOption = () =>
-  new Option('--s3-endpoint <url>', 'URL of a service other than AWS, addressed with path-style URLs')
+export const withServiceOptions = (command: Command): Command =>
+  command
+    .option('--s3-endpoint <url>', 'URL of a service other than AWS, addressed with path-style URLs')
+    .option(
+      '--bucket-name <recorded=real>',
+      'name of a recorded bucket in the service, if it was moved (repeatable)',
+      bucketNames,
+    )
+
+/** Adds a pair of names to those of earlier options. */
+function bucketNames(
+  text: string,
+  known: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
+  const [recorded, real, ...others] = text.split('=')
+  if (recorded && real && others.length === 0) return new Map([...known, [recorded, real]])
+  throw new InvalidArgumentError('Must be two names, such as old-bucket=new-bucket.')
+}
 
 export function withBucketOptions(command: Command): Command {
-  return command
-    .requiredOption('--bucket <name>', 'bucket to list (required)')
-    .option('--key-prefix <prefix>', 'only keys that start with this text (default: all)', keyText)
-    .option('--after <key>', 'only keys after this one, in byte order (default: from the start)', keyText)
-    .addOption(endpointOption())
+  return withServiceOptions(
+    command
+      .requiredOption('--bucket <name>', 'bucket to list (required)')
+      .option('--key-prefix <prefix>', 'only keys that start with this text (default: all)', keyText)
+      .option('--after <key>', 'only keys after this one, in byte order (default: from the start)', keyText),
+  )
 }
 
 /** Parses a key or the start of one, within the limit of S3. */
@@ -57,7 +78,7 @@ const ANY_REGION = 'us-east-1'
  */
 export async function withBucket<T>(
   store: StorageObjectStore,
-  { s3Endpoint: endpoint }: EndpointOption,
+  { s3Endpoint: endpoint, bucketName: names }: ServiceOptions,
   work: (context: JobContext) => Promise<T>,
 ): Promise<T> {
   if (endpoint !== undefined && !(URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))) {
@@ -72,8 +93,28 @@ export async function withBucket<T>(
       : { endpoint, forcePathStyle: true, region: process.env['AWS_REGION'] || ANY_REGION },
   )
   try {
-    return await work({ ...contextOf(store), storage: mapStorageErrors(s3Storage({ client })) })
+    const bucketName = names && ((bucket: string) => names.get(bucket) ?? bucket)
+    return await work({ ...contextOf(store), storage: mapStorageErrors(s3Storage({ client, bucketName })) })
   } finally {
     client.destroy()
   }
+}
+
+/** Loads the `select` function of an import. @throws UsageError */
+export async function loadSelect(file: string): Promise<SelectImport> {
+  let loaded: { readonly default?: unknown }
+  try {
+    loaded = (await import(pathToFileURL(resolve(file)).href)) as typeof loaded
+  } catch (error) {
+    throw new UsageError(
+      `--map ${printable(file)} could not be loaded: ${error instanceof Error ? error.message : String(error)}`,
+      // The stack of a syntax error begins with its place.
+      ...(error instanceof SyntaxError ? [error.stack!.split('\n', 1)[0]!] : []),
+    )
+  }
+  if (typeof loaded.default === 'function') return loaded.default as SelectImport
+  throw new UsageError(
+    `--map must be a module whose default export is a function (got ${typeof loaded.default}).`,
+    "Example: export default ({ key }) => ({ scope: `user:${key.split('/')[1]}` })",
+  )
 }

@@ -56,7 +56,7 @@ export function reportOf(error: unknown, database: FoundDatabase | null) {
     const causes = causesOf(error.cause)
     const isRefused = causes.some(({ isRefusal }) => isRefusal)
     const hints = causes.slice(0, 1).map(({ message }) => `Cause: ${redact(message)}`)
-    return report(isRefused ? EXIT.unusable : EXIT.unreachable, error.message, hints)
+    return report(isRefused || !error.retryable ? EXIT.unusable : EXIT.unreachable, error.message, hints)
   }
   if (error instanceof StorageError && error.status < 500) return report(EXIT.usage, error.message, [])
   const hints = causesOf(error).map(({ message, code }) => (code === null ? message : `${message} (${code})`))

@@ -24,10 +24,8 @@ export interface SignUploadInput extends BytesReference {
   readonly serverURL: string
 }
 
-export interface SignedUpload {
+export interface SignedUpload extends SignedDownload {
   readonly method: 'PUT'
-  /** Absolute URL. */
-  readonly url: string
   /** Headers that the request must carry unchanged. Browsers can set all of them. */
   readonly headers: Readonly<Record<string, string>>
 }
@@ -57,6 +55,8 @@ export type Disposition = 'inline' | 'attachment'
 export interface SignedDownload {
   /** Absolute URL. */
   readonly url: string
+  /** When the URL ends, if that is before the `expiresAt` of the input: the credentials that signed it may end earlier. */
+  readonly expiresAt?: Date | null | undefined
 }
 
 export interface RemoveBytesInput extends BytesReference {
@@ -123,6 +123,8 @@ export interface ListedBytes {
   readonly eTag: string | null
   /** When the bytes were written. For disk storage, the time of the file. */
   readonly lastModified: Date
+  /** Such as `STANDARD` or `GLACIER`, if the storage tells it. */
+  readonly storageClass?: string | undefined
 }
 
 export interface BytesPage {
@@ -156,10 +158,7 @@ export interface SignPartInput extends MultipartReference {
 }
 
 /** The URL of one part. Upload with PUT, without extra headers. */
-export interface SignedPart {
-  /** Absolute URL. */
-  readonly url: string
-}
+export interface SignedPart extends SignedDownload {}
 
 /** A part that the server writes itself. */
 export interface WritePartInput extends MultipartReference {

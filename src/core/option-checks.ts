@@ -1,6 +1,8 @@
 import { StorageError } from './errors.js'
 import { checkInteger, checkText, shown, type TextField } from './store/validation/checks.js'
 
+const MAX_SECONDS = 86_400
+
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
@@ -46,6 +48,13 @@ export class OptionChecks {
   integer(name: string, value: number | null, min: number, max: number): number | null
   integer(name: string, value: number | null, min: number, max: number): number | null {
     return value === null ? null : this.valid(() => checkInteger(name, value, min, max))
+  }
+
+  /** Returns a number of seconds above 0 and at most a day. */
+  seconds(name: string, value: number | null | undefined): number | null {
+    if (value === undefined || value === null) return null
+    if (typeof value === 'number' && value > 0 && value <= MAX_SECONDS) return value
+    throw this.error(`${name} must be a number above 0 and at most ${MAX_SECONDS} (got ${shown(value)}).`)
   }
 
   boolean(name: string, value: boolean | null | undefined): boolean | null {

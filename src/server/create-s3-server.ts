@@ -43,7 +43,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   options: S3ServerOptions<Plugins>,
 ): S3Server<Plugins> {
   const policy = serverPolicy(options)
-  const { basePath, bucket, buckets, onOperation, onEvent, waitUntil, now } = policy
+  const { basePath, bucket, buckets, onOperation, onEvent, handlerSeconds, waitUntil, now } = policy
   const report = createReport(policy.onError)
   let events: EventRunner | null = null
   const changed = (object: ObjectReference) => events?.changed(object)
@@ -52,7 +52,8 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
     ...plugin.install({ basePath, bucket, report, onOperation, now, changed }),
   }))
   const records = recordsOf(installed)
-  events = onEvent && new EventRunner({ store: records.objects, onEvent, report, now, waitUntil })
+  events =
+    onEvent && new EventRunner({ store: records.objects, onEvent, handlerSeconds, report, now, waitUntil })
   const storage = mapStorageErrors(policy.storage)
   const download = policy.download ?? {
     urlSecondsOf: () => DEFAULT_URL_SECONDS,

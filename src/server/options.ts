@@ -9,7 +9,7 @@ import type { ErrorListener } from '../core/reporter.js'
 import { copyObject, type StorageObject } from '../core/store/records.js'
 import { shown } from '../core/store/validation/checks.js'
 import type { DownloadLifetimes } from './dependencies.js'
-import type { EventHandler } from './events/delivery.js'
+import { DEFAULT_HANDLER_SECONDS, type EventHandler } from './events/delivery.js'
 import type { WaitUntil } from './events/runner.js'
 import { routeTable, type RouteTable, type UploadRoute } from './routes.js'
 import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from './url-terms.js'
@@ -90,9 +90,15 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
   readonly plugins: Plugins
   /**
    * Handles the events of changed objects, if the database records them. Runs in the background after changes by this server,
-   * and in `deliverEvents`, which delivers all others.
+   * and in `deliverEvents`, which delivers all others. It must be the same in every process of the database: each event
+   * goes to only one of them.
    */
   readonly onEvent?: EventHandler | null | undefined
+  /**
+   * Seconds that `onEvent` may run for one event, above 0 and at most 86400. Then its `signal` aborts, and the event counts as
+   * failed. Default 3600.
+   */
+  readonly handlerSeconds?: number | null | undefined
   /**
    * Called inside the request that made a change, with the promise of its background delivery, which never rejects. For runtimes that
    * stop after the response: `waitUntil` of `cloudflare:workers` and of `@vercel/functions` fit. What it throws goes to `onError`.
@@ -133,6 +139,7 @@ export interface ServerPolicy {
   readonly delete: OperationPolicy | null
   readonly plugins: readonly ServerPlugin[]
   readonly onEvent: EventHandler | null
+  readonly handlerSeconds: number
   readonly waitUntil: WaitUntil | null
   readonly onError: ErrorListener | null
   readonly onOperation: OperationObserver | null
@@ -157,6 +164,7 @@ export function serverPolicy(options: S3ServerOptions): ServerPolicy {
     delete: operationOption('delete', options.delete),
     plugins: pluginsOption(options.plugins),
     onEvent: checks.function('onEvent', options.onEvent),
+    handlerSeconds: checks.seconds('handlerSeconds', options.handlerSeconds) ?? DEFAULT_HANDLER_SECONDS,
     waitUntil: checks.function('waitUntil', options.waitUntil),
     onError: checks.function('onError', options.onError),
     onOperation: checks.function('onOperation', options.onOperation),

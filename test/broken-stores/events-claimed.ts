@@ -1,3 +1,5 @@
+import type { ObjectReference } from '../../src/adapter.js'
+import { keyId } from '../../src/core/names.js'
 import { eventsOf, oldestOfEach } from './event-driver.js'
 import { SCRIPTS, gap, overDriver, overStore, type Mutant } from './mutant.js'
 
@@ -203,6 +205,46 @@ export const claimMutants: readonly Mutant[] = [
       },
     })),
     rejectedBy: ['claimEvents: claims only the oldest event of an object if it names one'],
+  },
+  {
+    defect: 'claims any event if only those are wanted that were claimed before',
+    createStore: overDriver((driver) => ({
+      claimEvents: (command) =>
+        driver.claimEvents({ ...command, attempted: command.attempted === false ? false : null }),
+    })),
+    rejectedBy: [
+      'claimEvents: claims only events that were claimed before, or only others, if told to',
+      'claimEvents: takes the next event of an object for one that was never claimed',
+      'all fields of events: have an effect on claimEvents',
+      SCRIPTS.aboutEvents,
+    ],
+  },
+  {
+    defect: 'claims any event if only those are wanted that were never claimed',
+    createStore: overDriver((driver) => ({
+      claimEvents: (command) => driver.claimEvents({ ...command, attempted: command.attempted || null }),
+    })),
+    rejectedBy: [
+      'claimEvents: claims only events that were claimed before, or only others, if told to',
+      SCRIPTS.aboutEvents,
+    ],
+  },
+  {
+    defect: 'counts the attempts of an object, not those of its event, if it is asked for new ones',
+    createStore: overDriver((driver) => {
+      const claimed = new Set<string>()
+      return {
+        async claimEvents(command) {
+          const nameOf = ({ object }: { readonly object: ObjectReference }) => keyId(object)
+          const events = await driver.claimEvents(command)
+          const taken =
+            command.attempted === false ? events.filter((event) => !claimed.has(nameOf(event))) : events
+          for (const event of taken) claimed.add(nameOf(event))
+          return taken
+        },
+      }
+    }),
+    rejectedBy: ['claimEvents: takes the next event of an object for one that was never claimed'],
   },
   {
     defect: 'claims events of all objects if it gets a key without a bucket',

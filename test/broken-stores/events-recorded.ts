@@ -226,6 +226,7 @@ export const recordedEventMutants: readonly Mutant[] = [
         const claimed = await driver.claimEvents({
           limit: 1000,
           reference: null,
+          attempted: null,
           now: command.before,
           until,
         })

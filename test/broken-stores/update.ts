@@ -16,6 +16,18 @@ export const updateMutants: readonly Mutant[] = [
     ],
   },
   {
+    defect: 'takes an update that sets only the eTag for one without a difference',
+    createStore: overDriver((driver) => ({
+      async update(command) {
+        const isOnlyETag = Object.keys(command.changes).join() === 'eTag'
+        if (!isOnlyETag) return driver.update(command)
+        const row = await driver.findActive(command)
+        return { row, scopes: row ? [row.scope] : [] }
+      },
+    })),
+    rejectedBy: ['update: sets the fields that it is given and updatedAt, and keeps everything else'],
+  },
+  {
     defect: 'keeps a field that an update clears',
     createStore: overDriver((driver) => ({
       update(command) {

@@ -19,16 +19,20 @@ type EventMethods = Pick<StoreDriver, 'claimEvents' | 'settleEvents' | 'extendCl
  */
 export function permissiveEvents(driver: StoreDriver): EventMethods {
   return {
-    async claimEvents({ limit, reference, now, until }) {
+    async claimEvents({ limit, reference, attempted, now, until }) {
       await nextTurn()
-      const due = oldestOfEach(await eventsOf(driver)).filter(({ dueAt }) => dueAt <= now)
+      const due = oldestOfEach(await eventsOf(driver)).filter(
+        ({ dueAt, attempts }) => dueAt <= now && (attempted === null || attempted === attempts > 0),
+      )
       const references = reference
         ? [reference]
         : due
             .sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime() || compare(b.id, a.id))
             .slice(0, limit)
             .map(({ object: { bucket, key } }) => ({ bucket, key }))
-      const claimed = references.map((each) => driver.claimEvents({ limit: 1, reference: each, now, until }))
+      const claimed = references.map((each) =>
+        driver.claimEvents({ limit: 1, reference: each, attempted, now, until }),
+      )
       const events = (await Promise.all(claimed)).flat()
       return events.map((event) => ({ ...event, id: opaque(event.id), claim: opaque(event.claim) }))
     },

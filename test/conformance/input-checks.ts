@@ -41,7 +41,7 @@ export function errorFieldsOf(method: MethodName, field: string, value: unknown)
 /** Returns what is missing although no field is required by itself. */
 function missingFields(method: MethodName, values: Readonly<Record<string, unknown>>): string[] {
   if (method === 'update') {
-    const changes = [values['filename'], values['contentType'], values['metadata']]
+    const changes = [values['filename'], values['contentType'], values['metadata'], values['eTag']]
     return changes.every((value) => value === undefined) ? ['input'] : []
   }
   if (method !== 'claimEvents') return []

@@ -174,6 +174,7 @@ export const INPUTS = {
     filename: optional(types.longName, choices.changedText),
     contentType: optional(types.name, choices.changedText),
     metadata: optional(types.metadata, choices.changedMetadata),
+    eTag: optional(types.name, rarely(choices.changedText)),
   },
   transfer: {
     atKey: keyChoice(null, 'active', 'active', 'active'),
@@ -213,6 +214,7 @@ export const INPUTS = {
     claimSeconds: optional(types.claimSeconds, choices.claimSeconds),
     bucket: optional(types.name, rarely(choices.bucket)),
     key: optional(types.objectKey, rarely(choices.claimedKey)),
+    attempted: optional(types.boolean, literal(fc.constantFrom(null, null, null, true, false))),
   },
   settleEvents: { entries: required(types.settledClaims, choices.settledClaims) },
   extendClaims: {

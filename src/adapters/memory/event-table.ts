@@ -60,15 +60,19 @@ function listed(entry: Entry): ListedEvent {
 export class EventTable {
   readonly #byId = new SortedMap<Entry>()
   readonly #queues = new Map<string, Queue>()
-  /** The oldest event of each object, by when it is due. */
-  readonly #due = new SortedMap<Entry>()
+  /** The oldest event of each object, by when it is due: those that were never claimed, and all others. */
+  readonly #due = { first: new SortedMap<Entry>(), again: new SortedMap<Entry>() }
 
   /** `isRecording`: whether events are on. */
   constructor(readonly isRecording: boolean) {}
 
   /** The number of entries in each index. */
   get sizes(): { readonly events: number; readonly objects: number; readonly due: number } {
-    return { events: this.#byId.size, objects: this.#queues.size, due: this.#due.size }
+    return {
+      events: this.#byId.size,
+      objects: this.#queues.size,
+      due: this.#due.first.size + this.#due.again.size,
+    }
   }
 
   /** Records a change that was made at `now`, if events are on. */
@@ -94,14 +98,12 @@ export class EventTable {
     }
   }
 
-  claim({ limit, reference, now, until }: ClaimEventsCommand): StoredEvent[] {
-    const due = reference
-      ? this.#dueOf(keyId(reference), now)
-      : this.#due.ascending(null, endOfDate(now), limit)
-    return due.map((entry) => {
+  claim({ limit, reference, attempted, now, until }: ClaimEventsCommand): StoredEvent[] {
+    const due = reference ? this.#dueOf(keyId(reference), now) : this.#dueBy(now, limit, attempted)
+    const wanted = due.filter(({ attempts }) => attempted === null || attempts > 0 === attempted)
+    return wanted.map((entry) => {
       const claim = createAttemptId({ now: () => now })
-      this.#schedule(entry, claim, until)
-      entry.attempts++
+      this.#schedule(entry, claim, until, entry.attempts + 1)
       return { ...copyRecord(entry), attempts: entry.attempts, claim }
     })
   }
@@ -139,6 +141,13 @@ export class EventTable {
     return { waiting, claimed, retrying }
   }
 
+  #dueBy(now: Date, limit: number, attempted: boolean | null): Entry[] {
+    const { first, again } = this.#due
+    const maps = attempted === null ? [first, again] : [attempted ? again : first]
+    const due = maps.flatMap((map) => map.ascending(null, endOfDate(now), limit))
+    return due.sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime()).slice(0, limit)
+  }
+
   #dueOf(name: string, now: Date): Entry[] {
     const oldest = this.#queues.get(name)?.oldest
     return oldest && oldest.dueAt <= now ? [oldest] : []
@@ -160,20 +169,23 @@ export class EventTable {
   }
 
   /** Sets when the oldest event of an object is due: at the end of a claim, or, without one, for a retry. */
-  #schedule(entry: Entry, claim: string | null, until: Date): void {
-    this.#due.delete(datePosition(entry.dueAt, entry.id))
-    entry.claim = claim
-    entry.dueAt = until
+  #schedule(entry: Entry, claim: string | null, until: Date, attempts = entry.attempts): void {
+    this.#dueLike(entry).delete(datePosition(entry.dueAt, entry.id))
+    Object.assign(entry, { claim, attempts, dueAt: until })
     this.#addDue(entry)
   }
 
   #addDue(entry: Entry): void {
-    this.#due.set(datePosition(entry.dueAt, entry.id), entry)
+    this.#dueLike(entry).set(datePosition(entry.dueAt, entry.id), entry)
+  }
+
+  #dueLike({ attempts }: Entry): SortedMap<Entry> {
+    return attempts === 0 ? this.#due.first : this.#due.again
   }
 
   #remove(entry: Entry): void {
     this.#byId.delete(entry.id)
-    this.#due.delete(datePosition(entry.dueAt, entry.id))
+    this.#dueLike(entry).delete(datePosition(entry.dueAt, entry.id))
     const name = keyId(entry.change.object)
     const queue = this.#queues.get(name)
     if (queue && entry.next) {

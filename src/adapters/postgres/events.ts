@@ -25,9 +25,9 @@ const SETTLE_BATCH_SIZE = 200
  */
 export function createEventMethods(call: Call, statements: EventStatements) {
   return {
-    async claimEvents({ limit, reference, now, until }) {
+    async claimEvents({ limit, reference, attempted, now, until }) {
       const { bucket, key } = reference ?? { bucket: null, key: null }
-      const values = [bucket, key, limit, now.toISOString(), until.toISOString()]
+      const values = [bucket, key, attempted, limit, now.toISOString(), until.toISOString()]
       return (await call(statements.claim, values, { repeatable: false })).map(readEvent)
     },
 

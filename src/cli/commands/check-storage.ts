@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
-import type { StorageDifference } from '../../index.js'
+import type { ImportedItem, StorageDifference } from '../../index.js'
 import { runCheck } from '../../server/jobs/check-storage/check-storage.js'
-import { withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
+import { loadSelect, withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
 import { printEnd, resumeAfter, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
@@ -10,13 +10,15 @@ import type { Item } from '../output.js'
 
 interface CheckStorageCommandOptions extends BucketOptions {
   readonly olderThan?: number
+  readonly map?: string
+  readonly acceptEtags?: boolean
 }
 
 export function addCheckStorage(cli: Cli): void {
   withBucketOptions(
     cli.command(
       'check-storage',
-      'Compares a bucket with the database. Exits with 1 if it finds a difference. Changes nothing.',
+      'Compares a bucket with the database. Exits with 1 if it finds a difference. Changes nothing without --accept-etags.',
     ),
   )
     .option(
@@ -24,21 +26,34 @@ export function addCheckStorage(cli: Cli): void {
       'age from which unrecorded bytes are listed (default: 86400)',
       secondsOfAge,
     )
+    .option('--map <module>', 'the module of an import: what it skips is not listed as unrecorded')
+    .option('--accept-etags', 'record the ETags of changed objects whose size is the same')
     .action((options: CheckStorageCommandOptions) =>
       cli.withDatabase(async (session) => {
         const { bucket, keyPrefix: prefix, after, olderThan: olderThanSeconds } = options
-        const onDifference = (difference: StorageDifference) => session.output.items([itemOf(difference)])
+        const select = options.map === undefined ? null : await loadSelect(options.map)
+        const ignore = select && (async (item: ImportedItem) => (await select(item)) === null)
+        const onDifference = async (difference: StorageDifference) => {
+          const { kind, object, item } = difference
+          if (options.acceptEtags && kind === 'changed' && object.size === item.size) return 'accept'
+          await session.output.items([itemOf(difference)])
+          return null
+        }
         const result = await withBucket(session.store, options, (context) =>
           runJob(session, { resume: resumeAfter }, (job) =>
-            runCheck({ ...context, bucket }, { ...job, prefix, after, olderThanSeconds, onDifference }),
+            runCheck(
+              { ...context, bucket },
+              { ...job, prefix, after, olderThanSeconds, ignore, onDifference },
+            ),
           ),
         )
-        const { items, rows, missing, changed, unrecorded } = result
+        const { items, rows, missing, changed, unrecorded, accepted } = result
         await printEnd(session, {
           result,
           summary:
             `Compared ${counted(items, 'item')} of the bucket with ${counted(rows, 'row')}: ` +
-            `${count(missing)} missing, ${count(changed)} changed, ${count(unrecorded)} unrecorded.`,
+            `${count(missing)} missing, ${count(changed)} changed, ${count(unrecorded)} unrecorded` +
+            `${options.acceptEtags ? `, ${count(accepted)} accepted` : ''}.`,
           resume: resumeAfter(result.after),
         })
         return missing + changed + unrecorded > 0 ? EXIT.found : EXIT.ok

@@ -1,6 +1,6 @@
 import { ERASURES_AT_ONCE, runErasure } from '../../server/jobs/erase-scope.js'
 import { bytesOf } from '../../server/storage.js'
-import { endpointOption, withBucket, type EndpointOption } from '../bucket.js'
+import { withBucket, withServiceOptions, type ServiceOptions } from '../bucket.js'
 import { printEnd, REPEAT, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
@@ -8,16 +8,16 @@ import { EXIT } from '../exit.js'
 import { bytes, counted, printable } from '../format.js'
 
 export function addErase(cli: Cli): void {
-  cli
-    .command(
+  withServiceOptions(
+    cli.command(
       'erase',
       'Deletes everything that a scope has, in the database and in the bucket, after confirmation. ' +
         'Exits with 1 if something failed.',
-    )
+    ),
+  )
     .argument('<scope>', 'owner, such as user:42')
     .option('-y, --yes', 'skip the confirmation')
-    .addOption(endpointOption())
-    .action((scope: string, options: EndpointOption & { readonly yes?: boolean }) =>
+    .action((scope: string, options: ServiceOptions & { readonly yes?: boolean }) =>
       cli.withDatabase(
         async (session) => {
           const { output, store, database } = session

@@ -1,12 +1,8 @@
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import type { SelectImport } from '../../index.js'
 import { runImport } from '../../server/jobs/import-objects.js'
-import { withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
+import { loadSelect, withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
 import { printEnd, resumeAfter, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { UsageError } from '../exit.js'
-import { count, printable } from '../format.js'
+import { count } from '../format.js'
 
 interface ImportOptions extends BucketOptions {
   readonly map: string
@@ -50,22 +46,4 @@ export function addImport(cli: Cli): void {
         { connections: Math.min(options.concurrency ?? CONNECTIONS, CONNECTIONS) },
       ),
     )
-}
-
-async function loadSelect(file: string): Promise<SelectImport> {
-  let loaded: { readonly default?: unknown }
-  try {
-    loaded = (await import(pathToFileURL(resolve(file)).href)) as typeof loaded
-  } catch (error) {
-    throw new UsageError(
-      `--map ${printable(file)} could not be loaded: ${error instanceof Error ? error.message : String(error)}`,
-      // The stack of a syntax error begins with its place.
-      ...(error instanceof SyntaxError ? [error.stack!.split('\n', 1)[0]!] : []),
-    )
-  }
-  if (typeof loaded.default === 'function') return loaded.default as SelectImport
-  throw new UsageError(
-    `--map must be a module whose default export is a function (got ${typeof loaded.default}).`,
-    "Example: export default ({ key }) => ({ scope: `user:${key.split('/')[1]}` })",
-  )
 }

@@ -130,7 +130,7 @@ export interface StorageObjectStore {
   /** Removes the active row and a pending replacement. A key with only a pending row is released. Returns the removed row, or `null`. */
   remove(input: RemoveInput): Promise<StorageObject | null>
   /**
-   * Sets the filename, content type or metadata of the active row. Returns the row, or `null` if nothing is active there for
+   * Sets the filename, content type, metadata or eTag of the active row. Returns the row, or `null` if nothing is active there for
    * that scope and attempt. Bytes and an upload in progress stay. Without a difference `updatedAt` stays too.
    */
   update(input: UpdateInput): Promise<StorageObject | null>

@@ -1,10 +1,17 @@
 import { detached } from '../../core/detached.js'
 import type { ClaimEventsInput, SettleEventInput, StorageObjectStore } from '../../core/store/contract.js'
 import type { StoredEvent } from '../../core/store/events.js'
+import type { Brake } from './brake.js'
+import { SettlementQueue } from './settlement-queue.js'
+import { nextTurn, startTimer } from './waits.js'
 
 /** What an event handler gets besides the event. */
 export interface EventContext {
-  /** Aborts when the claim is lost: another process may be handling the event by then. */
+  /**
+   * Aborts when another process may be handling the event, or nobody waits for the handler any more: the claim was lost, the
+   * handler has run for `handlerSeconds`, or it was still running 30 seconds after the job was stopped. Pass it on to `fetch`
+   * and other calls that take one.
+   */
   readonly signal: AbortSignal
 }
 
@@ -20,6 +27,18 @@ export type EventStore = Pick<StorageObjectStore, 'claimEvents' | 'settleEvents'
 /** How often a claim is extended while it lasts. One extension may fail. */
 const EXTENSIONS_PER_CLAIM = 3
 
+/** Seconds that a handler may run by default. */
+export const DEFAULT_HANDLER_SECONDS = 3600
+
+/** A handler that has run for so many seconds is reported. Lost claims are reported at most once in that time. */
+const LONG_SECONDS = 600
+
+/** Handlers that need less time to start do so in the same turn of the event loop, so their events are settled together. */
+const BLOCKED_MILLISECONDS = 10
+
+/** How many seconds a job waits for its handlers after its signal has aborted. */
+export const STOP_SECONDS = 30
+
 /** Gets what a handler throws, with its event, and failures of the store. */
 export type ReportDelivery = (error: unknown, event?: StoredEvent) => void
 
@@ -29,6 +48,9 @@ export interface EventSource {
   readonly onEvent: EventHandler
   readonly report: ReportDelivery
   readonly now: () => Date
+  /** Seconds that the handler may run for one event. */
+  readonly handlerSeconds: number
+  readonly brake: Brake
 }
 
 export interface EventDeliveryOptions extends EventSource {
@@ -41,8 +63,9 @@ export interface EventDeliveryOptions extends EventSource {
 }
 
 /**
- * The end of one delivery. `delivered`: the handler returned and the claim still held. `failed`: it threw, so the event is due
- * again later. `lost`: another caller claimed the event before it returned, or before it was called.
+ * The end of one delivery. `delivered`: the handler returned and the claim still held. `failed`: it threw or ran for too long, or
+ * was not called because it changes its own object, so the event is due again later. `lost`: another caller claimed the event
+ * before the handler had ended, or will do so.
  */
 export type DeliveryResult =
   | { readonly outcome: 'delivered' }
@@ -51,10 +74,12 @@ export type DeliveryResult =
 
 const LOST = { outcome: 'lost' } as const
 
-/** A claimed event whose handler runs. */
+/** A claimed event whose handler runs, or is about to. */
 interface Running {
   readonly event: StoredEvent
   readonly controller: AbortController
+  /** Ends the wait for the handler, which may never return. */
+  giveUp: (reason: Error) => void
   isHandled: boolean
   isLost: boolean
 }
@@ -66,7 +91,11 @@ export class EventDelivery {
   readonly #running = new Map<string, Running>()
   readonly #settlements: SettlementQueue
   #stopTimer: (() => void) | null = null
-  #isExtending = false
+  #extension: Promise<void> | null = null
+  /** When the claims have to be extended, in milliseconds. A timer is late if a handler blocks the event loop. */
+  #extendBy = Infinity
+  #losses = 0
+  #lossReportedAt = -Infinity
 
   constructor(options: EventDeliveryOptions) {
     this.#options = options
@@ -74,49 +103,135 @@ export class EventDelivery {
   }
 
   /**
-   * Claims events and starts their handlers. Returns the end of each delivery, which rejects if the event can't be settled. It
-   * then comes back when its claim expires.
+   * Claims events and starts their handlers. Calls `onStart` with the end of each delivery, which rejects if the event can't be
+   * settled: it then comes back when its claim expires. Events whose handlers haven't started when the signal aborts are
+   * due again at once. Returns the number of events.
    */
-  async claim(input: Pick<ClaimEventsInput, 'limit' | 'bucket' | 'key'>): Promise<Promise<DeliveryResult>[]> {
+  async claim(
+    input: Omit<ClaimEventsInput, 'claimSeconds'>,
+    onStart: (delivery: Promise<DeliveryResult>) => void,
+    signal: AbortSignal | null,
+  ): Promise<number> {
     const { store, claimSeconds, now } = this.#options
+    // A claim starts when it is asked for.
     const start = now().getTime()
     const events = await store.claimEvents({ ...input, claimSeconds })
-    const seconds = (now().getTime() - start) / 1000
-    // A claim starts when it is asked for. After a slow answer, the first extension could be too late.
-    const isSlow = seconds > claimSeconds / EXTENSIONS_PER_CLAIM
-    const held = isSlow ? await this.#extendClaims(events) : new Set(events.map(({ id }) => id))
-    return events.map((event) => (held.has(event.id) ? this.#deliver(event) : Promise.resolve(LOST)))
+    const waiting = events.map((event) => this.#add(event, start))
+    let turnedAt = now().getTime()
+    try {
+      for (let running = waiting[0]; running; running = waiting[0]) {
+        if (now().getTime() > this.#extendBy) await this.#extend()
+        waiting.shift()
+        onStart(this.#deliver(running, signal?.aborted ?? false))
+        // Handlers that block the event loop let timers and responses have their turn in between.
+        if (now().getTime() - turnedAt < BLOCKED_MILLISECONDS) continue
+        await nextTurn()
+        turnedAt = now().getTime()
+      }
+    } finally {
+      for (const running of waiting) this.#remove(running)
+    }
+    return events.length
   }
 
-  async #deliver(event: StoredEvent): Promise<DeliveryResult> {
-    const running: Running = { event, controller: new AbortController(), isHandled: false, isLost: false }
+  /** Stops waiting for handlers. Their events come back when the claims expire. */
+  abandon(): void {
+    const running = [...this.#running.values()].filter(({ isHandled }) => !isHandled)
+    if (running.length === 0) return
+    const error = new Error(
+      `The job ended ${STOP_SECONDS} seconds after its signal aborted, while ${running.length} handlers were still running. ` +
+        'Their events are delivered again.',
+    )
+    this.#options.report(error)
+    for (const each of running) {
+      this.#lose(each, error)
+      each.giveUp(error)
+    }
+  }
+
+  #add(event: StoredEvent, claimedAt: number): Running {
     // Our own claim of the event had expired.
-    this.#lose(this.#running.get(event.id))
+    const older = this.#running.get(event.id)
+    if (older) this.#loseClaim(older)
+    const controller = new AbortController()
+    const running = { event, controller, giveUp: () => undefined, isHandled: false, isLost: false }
+    const extendBy = claimedAt + this.#secondsOfThird * 1000
+    this.#extendBy = this.#running.size === 0 ? extendBy : Math.min(this.#extendBy, extendBy)
     this.#running.set(event.id, running)
     this.#extendLater()
+    return running
+  }
+
+  #remove(running: Running): void {
+    if (this.#running.get(running.event.id) === running) this.#running.delete(running.event.id)
+    if (this.#running.size === 0) this.#stopExtending()
+  }
+
+  async #deliver(running: Running, isOver: boolean): Promise<DeliveryResult> {
     try {
-      return await this.#handle(running)
+      if (running.isLost) return LOST
+      if (!isOver) return await this.#handle(running)
+      const { id, claim } = running.event
+      await this.#settlements.add({ id, claim, retryAt: this.#options.now() })
+      return LOST
     } finally {
-      if (this.#running.get(event.id) === running) this.#running.delete(event.id)
-      if (this.#running.size === 0) this.#stopExtending()
+      this.#remove(running)
     }
   }
 
   async #handle(running: Running): Promise<DeliveryResult> {
-    const { event, controller } = running
-    const { onEvent, report, now } = this.#options
+    const { event } = running
+    const { report, now, brake } = this.#options
     const { id, claim, attempts } = event
+    const changes = brake.changesBefore(event, now())
     try {
-      await detached(() => onEvent(event, { signal: controller.signal }))
+      if (changes > 0) throw selfChangeError(event, changes)
+      await this.#call(running)
     } catch (error) {
       running.isHandled = true
-      report(error, event)
-      if (!running.isLost) await this.#settlements.add({ id, claim, retryAt: retryTime(attempts, now()) })
+      // Whatever a handler throws after its signal has aborted, the reason has been reported.
+      if (running.isLost) return LOST
+      // An event that waits because of such changes is reported once.
+      if (changes === 0 || attempts === 1) report(error, event)
+      await this.#settlements.add({ id, claim, retryAt: retryTime(attempts, now()) })
       return { outcome: 'failed', event, error }
     }
     running.isHandled = true
-    const held = !running.isLost && (await this.#settlements.add({ id, claim }))
-    return { outcome: held ? 'delivered' : 'lost' }
+    if (running.isLost) return LOST
+    if (await this.#settlements.add({ id, claim })) return { outcome: 'delivered' }
+    this.#reportLoss()
+    return LOST
+  }
+
+  /** Calls the handler, and waits until it has ended or is given up. */
+  async #call(running: Running): Promise<void> {
+    const { event, controller } = running
+    const { onEvent, report, now, brake, handlerSeconds, idle } = this.#options
+    const text = `The handler of event ${event.id} (${event.type} ${event.object.key})`
+    const tell = () => {
+      const end = `After ${handlerSeconds} seconds, its signal aborts and the event counts as failed.`
+      report(new Error(`${text} has been running for ${LONG_SECONDS / 60} minutes. ${end}`), event)
+    }
+    const giveUp = () => {
+      const error = new Error(`${text} did not end within ${handlerSeconds} seconds.`)
+      running.giveUp(error)
+      controller.abort(error)
+    }
+    const stopTelling = handlerSeconds > LONG_SECONDS ? startTimer(LONG_SECONDS, tell, idle) : null
+    const stopWaiting = startTimer(handlerSeconds, giveUp, idle)
+    const start = now()
+    try {
+      await new Promise((resolve, reject) => {
+        running.giveUp = reject
+        Promise.resolve(detached(() => onEvent(event, { signal: controller.signal }))).then(resolve, reject)
+      })
+    } finally {
+      stopTelling?.()
+      stopWaiting()
+      brake.ran(event, start, now())
+      // The timer comes too late if handlers that block the event loop end one after the other.
+      if (now().getTime() > this.#extendBy) this.#extendNow()
+    }
   }
 
   async #settle(entries: readonly SettleEventInput[]): Promise<ReadonlySet<string>> {
@@ -135,11 +250,14 @@ export class EventDelivery {
     }
   }
 
+  get #secondsOfThird(): number {
+    return this.#options.claimSeconds / EXTENSIONS_PER_CLAIM
+  }
+
   /** Extends all claims after a while, as long as there are any. */
   #extendLater(): void {
-    if (this.#isExtending) return
-    const { claimSeconds, idle } = this.#options
-    this.#stopTimer ??= startTimer(claimSeconds / EXTENSIONS_PER_CLAIM, () => void this.#extend(), idle)
+    if (this.#extension || this.#running.size === 0) return
+    this.#stopTimer ??= startTimer(this.#secondsOfThird, () => this.#extendNow(), this.#options.idle)
   }
 
   #stopExtending(): void {
@@ -147,37 +265,64 @@ export class EventDelivery {
     this.#stopTimer = null
   }
 
-  async #extend(): Promise<void> {
-    const all = [...this.#running.values()]
-    this.#stopTimer = null
-    this.#isExtending = true
-    try {
-      const held = await this.#extendClaims(all.map(({ event }) => event))
-      for (const running of all) if (!held.has(running.event.id)) this.#lose(running)
-    } catch (error) {
-      this.#options.report(error)
-    }
-    this.#isExtending = false
-    if (this.#running.size > 0) this.#extendLater()
+  #extendNow(): void {
+    this.#extend().catch((error: unknown) => this.#options.report(error))
   }
 
-  /** Extends the claims of these events, and returns the ids of those that still hold. */
-  async #extendClaims(events: readonly StoredEvent[]): Promise<ReadonlySet<string>> {
-    const { store, claimSeconds } = this.#options
-    const claims = events.map(({ id, claim }) => ({ id, claim }))
-    return new Set(await store.extendClaims(claims, { claimSeconds }))
+  /** Extends all claims. Rejects if the store fails. */
+  #extend(): Promise<void> {
+    this.#stopExtending()
+    this.#extension ??= this.#extendAll().finally(() => {
+      this.#extension = null
+      this.#extendLater()
+    })
+    return this.#extension
+  }
+
+  async #extendAll(): Promise<void> {
+    const { store, claimSeconds, now } = this.#options
+    this.#extendBy = now().getTime() + this.#secondsOfThird * 1000
+    const all = [...this.#running.values()]
+    const claims = all.map(({ event: { id, claim } }) => ({ id, claim }))
+    const held = new Set(await store.extendClaims(claims, { claimSeconds }))
+    for (const running of all) if (!held.has(running.event.id)) this.#loseClaim(running)
   }
 
   /** Another caller has the event. A handler that has ended is not concerned: its settlement finds out. */
-  #lose(running: Running | undefined): void {
-    if (!running || running.isHandled || running.isLost) return
-    const { event, controller } = running
-    running.isLost = true
-    if (this.#running.get(event.id) === running) this.#running.delete(event.id)
-    controller.abort(
-      new Error(`The claim of event ${event.id} was lost: another process may be handling it.`),
-    )
+  #loseClaim(running: Running): void {
+    if (running.isHandled || running.isLost) return
+    const { id } = running.event
+    this.#lose(running, new Error(`The claim of event ${id} was lost: another process may be handling it.`))
+    this.#reportLoss()
   }
+
+  #lose(running: Running, reason: Error): void {
+    running.isLost = true
+    if (this.#running.get(running.event.id) === running) this.#running.delete(running.event.id)
+    running.controller.abort(reason)
+  }
+
+  #reportLoss(): void {
+    const { report, now, claimSeconds } = this.#options
+    this.#losses++
+    const time = now().getTime()
+    if (time - this.#lossReportedAt < LONG_SECONDS * 1000) return
+    const error = new Error(
+      `Claims of events were lost before their handlers had ended (${this.#losses} since the last report), so other processes ` +
+        'deliver these events again. A handler that blocks the event loop causes this, or a database that was away for longer ' +
+        `than a claim lasts (${claimSeconds} seconds).`,
+    )
+    this.#lossReportedAt = time
+    this.#losses = 0
+    report(error)
+  }
+}
+
+function selfChangeError({ object }: StoredEvent, changes: number): Error {
+  return new Error(
+    `The handler has changed the object ${object.key} of its own event ${changes} times within a minute. Each change is another ` +
+      'event, so it is called again and again. Mark what the handler has done, and return if the object has the mark.',
+  )
 }
 
 const FIRST_WAIT = 1000
@@ -190,63 +335,4 @@ const LONGEST_WAIT = 60 * 60 * 1000
 function retryTime(attempts: number, now: Date): Date {
   const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1))
   return new Date(now.getTime() + Math.ceil(wait * (0.5 + Math.random() / 2)))
-}
-
-/** The most entries that one call of `settleEvents` takes. */
-const MAX_ENTRIES = 1000
-
-interface Waiting {
-  readonly entry: SettleEventInput
-  readonly resolve: (held: boolean) => void
-  readonly reject: (error: unknown) => void
-}
-
-/** Settles events together: those whose handlers end at once, and those that end while a call is in flight. */
-class SettlementQueue {
-  readonly #settle: (entries: readonly SettleEventInput[]) => Promise<ReadonlySet<string>>
-  readonly #waiting = new Map<string, Waiting>()
-  #isSettling = false
-
-  constructor(settle: (entries: readonly SettleEventInput[]) => Promise<ReadonlySet<string>>) {
-    this.#settle = settle
-  }
-
-  /** Settles one event. Resolves to whether its claim still held. */
-  add(entry: SettleEventInput): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      // Only a newer claim of the same event comes here twice.
-      this.#waiting.get(entry.id)?.resolve(false)
-      this.#waiting.set(entry.id, { entry, resolve, reject })
-      if (!this.#isSettling) void this.#settleAll()
-    })
-  }
-
-  async #settleAll(): Promise<void> {
-    this.#isSettling = true
-    // Handlers that ended in the same step join the first call.
-    await Promise.resolve()
-    while (this.#waiting.size > 0) {
-      const batch = [...this.#waiting.values()].slice(0, MAX_ENTRIES)
-      for (const { entry } of batch) this.#waiting.delete(entry.id)
-      await this.#settleBatch(batch)
-    }
-    this.#isSettling = false
-  }
-
-  async #settleBatch(batch: readonly Waiting[]): Promise<void> {
-    try {
-      const held = await this.#settle(batch.map(({ entry }) => entry))
-      for (const { entry, resolve } of batch) resolve(held.has(entry.id))
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
-  }
-}
-
-/** Starts a timer. One that is `idle` doesn't keep a Node.js process alive. Returns a function that stops it. */
-export function startTimer(seconds: number, action: () => void, idle: boolean): () => void {
-  const timer: unknown = setTimeout(action, seconds * 1000)
-  // Other runtimes return a number.
-  if (idle && typeof timer === 'object') (timer as { unref?: () => void } | null)?.unref?.()
-  return () => clearTimeout(timer as ReturnType<typeof setTimeout>)
 }

@@ -2,7 +2,9 @@ import { detached } from '../../core/detached.js'
 import type { Report } from '../../core/reporter.js'
 import type { ObjectReference } from '../../core/store/records.js'
 import { partsOf } from '../../core/store/store-parts.js'
-import { EventDelivery, startTimer, type DeliveryResult, type EventSource } from './delivery.js'
+import { Brake } from './brake.js'
+import { EventDelivery, STOP_SECONDS, type DeliveryResult, type EventSource } from './delivery.js'
+import { pause, startTimer, Wakeup } from './waits.js'
 
 /** The operation that errors of delivery are reported under. */
 export const OPERATION = 'deliverEvents'
@@ -36,12 +38,14 @@ interface RunOptions {
 
 export interface JobRunOptions extends RunOptions {
   readonly claimSeconds: number
+  /** `null`: as for the events that changes deliver. */
+  readonly handlerSeconds: number | null
 }
 
 /** Keeps the runtime from stopping a request's work until the promise has settled. */
 export type WaitUntil = (promise: Promise<void>) => unknown
 
-export interface EventRunnerOptions extends Omit<EventSource, 'report'> {
+export interface EventRunnerOptions extends Omit<EventSource, 'report' | 'brake'> {
   readonly report: Report
   /** Default: what changes start runs in the process, and requests share it. */
   readonly waitUntil?: WaitUntil | null
@@ -60,10 +64,10 @@ export class EventRunner {
   readonly #runs = new Set<Promise<void>>()
   #isRecordingKnown = false
 
-  constructor({ store, onEvent, now, report, waitUntil = null }: EventRunnerOptions) {
+  constructor({ report, waitUntil = null, ...source }: EventRunnerOptions) {
     const reportDelivery: EventSource['report'] = (error, event) =>
       report(error, { operation: OPERATION, ...(event && { event }) })
-    this.#source = { store, onEvent, now, report: reportDelivery }
+    this.#source = { ...source, report: reportDelivery, brake: new Brake() }
     this.#waitUntil = waitUntil
     this.#report = report
     this.#background = this.#newBackground()
@@ -129,8 +133,11 @@ export class EventRunner {
       .catch(() => undefined)
   }
 
-  /** Delivers the events of all objects until none is due or, with `pollSeconds`, until the signal aborts. Rejects if the store fails. */
-  async deliver({ claimSeconds, ...options }: JobRunOptions): Promise<void> {
+  /**
+   * Delivers the events of all objects until none is due or, with `pollSeconds`, until the signal aborts. Running handlers then
+   * have 30 seconds. Rejects if the store fails.
+   */
+  async deliver({ claimSeconds, handlerSeconds, ...options }: JobRunOptions): Promise<void> {
     const { pollSeconds, signal } = options
     const settleAgain = async (error: unknown) => {
       if (pollSeconds === null) return false
@@ -139,13 +146,27 @@ export class EventRunner {
       await pause(Math.min(pollSeconds, LONGEST_PAUSE), signal)
       return true
     }
-    const delivery = new EventDelivery({ ...this.#source, claimSeconds, settleAgain, idle: false })
+    const delivery = new EventDelivery({
+      ...this.#source,
+      ...(handlerSeconds !== null && { handlerSeconds }),
+      ...{ claimSeconds, settleAgain, idle: false },
+    })
     const run = this.#newRun(delivery, options, null)
-    signal?.addEventListener('abort', run.wake)
+    let stopTimer = (): void => undefined
+    let onAbort = run.wake
+    const isOverdue = new Promise<void>((resolve) => {
+      onAbort = () => {
+        run.wake()
+        stopTimer = startTimer(STOP_SECONDS, resolve, false)
+      }
+    })
+    signal?.addEventListener('abort', onAbort)
     try {
-      await this.#tracked(run.run())
+      // Not only handlers may hang, but calls of the store, too.
+      await Promise.race([this.#tracked(run.run()), isOverdue.then(() => delivery.abandon())])
     } finally {
-      signal?.removeEventListener('abort', run.wake)
+      stopTimer()
+      signal?.removeEventListener('abort', onAbort)
     }
   }
 
@@ -193,6 +214,8 @@ class Run {
   readonly #parts: RunParts
   readonly #wakeup = new Wakeup()
   #active = 0
+  #activeRetries = 0
+  #areRetriesFirst = true
   #hasLooked = false
   #isEnded = false
   #failure: { readonly error: unknown } | null = null
@@ -223,22 +246,40 @@ class Run {
 
   /** Claims as many events as there are places, and starts their handlers. Returns the number. */
   async #claim(limit: number): Promise<number> {
-    const { delivery, object, pollSeconds, onNone, report } = this.#parts
+    const { object, pollSeconds, onNone, report } = this.#parts
+    let claimed = 0
     try {
-      const deliveries = await delivery.claim({ ...object, limit })
-      for (const started of deliveries) void this.#follow(started)
-      if (deliveries.length === 0 && !this.#hasLooked) await onNone()
+      for (const attempted of object ? [null] : this.#kinds()) {
+        claimed += await this.#claimKind(attempted, limit - claimed)
+      }
+      if (claimed === 0 && !this.#hasLooked) await onNone()
       this.#hasLooked = true
-      return deliveries.length
     } catch (error) {
       if (object || pollSeconds !== null) report(error)
       this.#fail(error)
-      return 0
     }
+    return claimed
   }
 
-  async #follow(delivery: Promise<DeliveryResult>): Promise<void> {
+  /** The kinds of events, as `attempted` of `claimEvents`. Each comes first every other time, so neither takes all places for long. */
+  #kinds(): readonly boolean[] {
+    this.#areRetriesFirst = !this.#areRetriesFirst
+    return [this.#areRetriesFirst, !this.#areRetriesFirst]
+  }
+
+  async #claimKind(attempted: boolean | null, free: number): Promise<number> {
+    const { delivery, object, concurrency, signal } = this.#parts
+    // Half of the places are for first events, so a receiver that is down delays retries, and not the events of others.
+    const forRetries = Math.max(1, Math.floor(concurrency / 2)) - this.#activeRetries
+    const limit = attempted ? Math.min(free, forRetries) : free
+    if (limit <= 0 || signal?.aborted) return 0
+    const follow = (started: Promise<DeliveryResult>) => void this.#follow(started, attempted ?? false)
+    return delivery.claim({ ...object, attempted, limit }, follow, signal)
+  }
+
+  async #follow(delivery: Promise<DeliveryResult>, isRetry: boolean): Promise<void> {
     this.#active++
+    if (isRetry) this.#activeRetries++
     try {
       const result = await delivery
       this.#parts.onResult(result)
@@ -248,6 +289,7 @@ class Run {
       this.#fail(error)
     }
     this.#active--
+    if (isRetry) this.#activeRetries--
     this.wake()
   }
 
@@ -258,42 +300,4 @@ class Run {
     this.#isEnded = true
     this.wake()
   }
-}
-
-/** Lets a loop wait for the next thing to do, without missing what happens between two waits. */
-class Wakeup {
-  #isCalled = false
-  #wake: (() => void) | null = null
-
-  /** Ends the current wait or, if there is none, the next one. */
-  readonly call = (): void => {
-    this.#isCalled = true
-    this.#wake?.()
-  }
-
-  /** Forgets earlier calls. */
-  reset(): void {
-    this.#isCalled = false
-  }
-
-  /** Resolves at a call, or after these seconds. `null` waits for a call only. */
-  async wait(seconds: number | null): Promise<void> {
-    if (this.#isCalled) return
-    await new Promise<void>((resolve) => {
-      const stop = seconds === null ? null : startTimer(seconds, resolve, false)
-      this.#wake = () => {
-        stop?.()
-        resolve()
-      }
-    })
-    this.#wake = null
-  }
-}
-
-/** Resolves after these seconds, or when the signal aborts. */
-async function pause(seconds: number, signal: AbortSignal | null): Promise<void> {
-  const wakeup = new Wakeup()
-  signal?.addEventListener('abort', wakeup.call)
-  await wakeup.wait(seconds)
-  signal?.removeEventListener('abort', wakeup.call)
 }

@@ -137,7 +137,7 @@ export async function downloadURL(
   const filename = optional(input.filename, (value) => checkText('filename', value))
   const disposition = checkOneOf('disposition', input.disposition ?? 'attachment', DISPOSITIONS)
   const expiresAt = secondsAfter(now(), seconds)
-  const { url } = await storage.signDownload({
+  const { url, ...signed } = await storage.signDownload({
     ...bytesOf(object),
     filename: filename ?? object.filename ?? object.key,
     contentType: object.contentType,
@@ -145,7 +145,7 @@ export async function downloadURL(
     expiresAt,
     serverURL: baseURL ?? '',
   })
-  return { url, expiresAt, object }
+  return { url, expiresAt: signed.expiresAt ?? expiresAt, object }
 }
 
 /** Returns the active object that a call names. @throws StorageError `VALIDATION_ERROR`, `OBJECT_NOT_FOUND` */

@@ -1,5 +1,5 @@
 import { partSizeOf } from '../attempts/parts.js'
-import { startTimer } from '../events/delivery.js'
+import { startTimer } from '../events/waits.js'
 
 /** The bytes of parts that all calls of `files.put` in a process hold. */
 const MAX_BYTES = 128 * 1024 ** 2

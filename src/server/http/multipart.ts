@@ -148,7 +148,7 @@ function signPartsEndpoint(dependencies: MultipartDependencies, policy: Operatio
       const at = { ...bytesOf(row, call.request), uploadId }
       const signed = await Promise.all(
         wanted.map(async (partNumber) => {
-          const { url } = await multipart.signPart({
+          const { url, ...signed } = await multipart.signPart({
             ...at,
             partNumber,
             size: sizeOfPart(size, partNumber),
@@ -156,7 +156,7 @@ function signPartsEndpoint(dependencies: MultipartDependencies, policy: Operatio
             writableUntil: row.expiresAt,
             serverURL: storageURL(call),
           })
-          return { partNumber, url, expiresAt: expiresAt.toISOString() }
+          return { partNumber, url, expiresAt: (signed.expiresAt ?? expiresAt).toISOString() }
         }),
       )
       return { status: 200, body: { parts: signed } }

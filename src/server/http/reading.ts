@@ -17,7 +17,7 @@ import {
 } from '../../core/http/fields.js'
 import { downloadHeaders, isHeaderText } from '../../core/http/download-headers.js'
 import type { HeaderEntry, Reply } from '../../core/http/response.js'
-import type { Disposition, SignDownloadInput } from '../../core/object-storage.js'
+import type { Disposition, SignDownloadInput, SignedDownload } from '../../core/object-storage.js'
 import { MOMENT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import type { ReadOperation } from '../../core/plugin.js'
 import { oneOf, optional } from '../../core/store/inputs/fields.js'
@@ -56,7 +56,8 @@ function downloadEndpoint(dependencies: ServerDependencies, policy: DownloadPoli
     parse: (sent) => readSent(query, sent),
     async act(_, object, sign) {
       const expiresAt = secondsAfter(now(), policy.urlSecondsOf(object))
-      return { status: 200, body: { url: await sign({ expiresAt }), expiresAt: expiresAt.toISOString() } }
+      const { url, ...signed } = await sign({ expiresAt })
+      return { status: 200, body: { url, expiresAt: (signed.expiresAt ?? expiresAt).toISOString() } }
     },
   })
 }
@@ -89,7 +90,7 @@ function fileEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy)
       async act({ disposition }, object, sign, call) {
         const { contentType, storageKey } = object
         const seconds = policy.urlSecondsOf(object)
-        const url = await sign({
+        const { url } = await sign({
           ...cacheablePeriod(now(), seconds),
           disposition: dispositionFor(disposition, contentType),
           // Bytes without a storage key belong to the application, which may change them.
@@ -147,7 +148,7 @@ function headerText(url: string): string {
 /** Signs a URL of the bytes that is valid as the endpoint decides. */
 type SignBytes = (
   terms: Pick<SignDownloadInput, 'expiresAt' | 'signedAt' | 'disposition' | 'cacheControl'>,
-) => Promise<string>
+) => Promise<SignedDownload>
 
 /** What the endpoints do differently. */
 interface FileReading<Input extends NamedObject> {
@@ -188,16 +189,14 @@ function fileReading<Input extends NamedObject>(
       act(
         input,
         object,
-        async (terms) => {
-          const { url } = await storage.signDownload({
+        (terms) =>
+          storage.signDownload({
             ...bytesOf(object, call.request),
             filename: filenameOf(object),
             contentType: object.contentType,
             ...terms,
             serverURL: storageURL(call),
-          })
-          return url
-        },
+          }),
         call,
       ),
   })

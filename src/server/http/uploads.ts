@@ -82,7 +82,7 @@ async function signUpload(
 ): Promise<object> {
   const expiresAt = urlExpiry(row, urlSeconds, now())
   // Not a spread, which would create the signal.
-  const { method, url, headers } = await storage.signUpload(
+  const { method, url, headers, ...signed } = await storage.signUpload(
     Object.assign(bytesOf(row, call.request), {
       size,
       contentType,
@@ -92,7 +92,7 @@ async function signUpload(
       serverURL: storageURL(call),
     }),
   )
-  return { method, url, headers, expiresAt: expiresAt.toISOString() }
+  return { method, url, headers, expiresAt: (signed.expiresAt ?? expiresAt).toISOString() }
 }
 
 /** `POST /upload/confirm` records an upload as an object if its bytes match the upload request. Idempotent. */

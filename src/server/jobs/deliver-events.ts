@@ -3,7 +3,12 @@ import { createReport, type ErrorListener } from '../../core/reporter.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
-import type { DeliveryResult, EventHandler, EventStore } from '../events/delivery.js'
+import {
+  DEFAULT_HANDLER_SECONDS,
+  type DeliveryResult,
+  type EventHandler,
+  type EventStore,
+} from '../events/delivery.js'
 import { DEFAULT_CLAIM_SECONDS, DEFAULT_CONCURRENCY, EventRunner, OPERATION } from '../events/runner.js'
 import { findDependencies } from '../dependencies.js'
 import { MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
@@ -16,8 +21,13 @@ export interface DeliverEventsOptions extends JobOptions {
   readonly pollSeconds?: number | null | undefined
   /** Seconds that a claim lasts, 1 to 3600. Running handlers extend it. After a crash, events come back this much later. Default 60. */
   readonly claimSeconds?: number | null | undefined
-  /** How many handlers run at once, 1 to 1000. Default 8. */
+  /**
+   * How many handlers run at once, 1 to 1000. Default 8. Retries take at most half of these places; if there is only one, every
+   * other event may be a retry.
+   */
   readonly concurrency?: number | null | undefined
+  /** Seconds that a handler may run, above 0 and at most 86400. Default: as on the server, or 3600. */
+  readonly handlerSeconds?: number | null | undefined
 }
 
 /** The options for a store without a server. */
@@ -38,7 +48,6 @@ export interface DeliverEventsResult {
 
 const MAX_CONCURRENCY = 1000
 const MAX_CLAIM_SECONDS = 3600
-const MAX_POLL_SECONDS = 86_400
 
 const checks = new OptionChecks(OPERATION)
 
@@ -48,6 +57,8 @@ const checks = new OptionChecks(OPERATION)
  *
  * A handler that throws is reported to `onError`, and its event is retried after 1 s, doubling up to 1 h. Rejects if the store
  * fails, once the running handlers are done. With `pollSeconds`, such failures go to `onError` and the job goes on.
+ *
+ * When `signal` aborts, running handlers have 30 seconds. Then their signals abort, and the job resolves.
  *
  * @throws TypeError if an option is invalid, or if the store can't deliver events.
  */
@@ -61,7 +72,8 @@ export async function deliverEvents(
   options: DeliverEventsOptions | DeliverStoreEventsOptions = {},
 ): Promise<DeliverEventsResult> {
   const { runner, report } = runnerOf(source, options)
-  const pollSeconds = secondsOf(options.pollSeconds)
+  const pollSeconds = checks.seconds('pollSeconds', options.pollSeconds)
+  const handlerSeconds = checks.seconds('handlerSeconds', options.handlerSeconds)
   const claim = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   const claimSeconds = checks.integer('claimSeconds', claim, 1, MAX_CLAIM_SECONDS)
   const places = options.concurrency ?? DEFAULT_CONCURRENCY
@@ -82,7 +94,7 @@ export async function deliverEvents(
     }
     showProgress(onProgress, { done }, report, OPERATION)
   }
-  await runner.deliver({ pollSeconds, claimSeconds, concurrency, signal, onResult })
+  await runner.deliver({ pollSeconds, claimSeconds, handlerSeconds, concurrency, signal, onResult })
   return { delivered, failed }
 }
 
@@ -94,7 +106,8 @@ function runnerOf(source: object, options: Partial<DeliverStoreEventsOptions>) {
     const onEvent = checks.requiredFunction('onEvent', options.onEvent)
     const report = createReport(checks.function('onError', options.onError))
     const now = checks.function('now', options.now) ?? (() => new Date())
-    return { runner: new EventRunner({ store, onEvent, report, now }), report }
+    const handlerSeconds = DEFAULT_HANDLER_SECONDS
+    return { runner: new EventRunner({ store, onEvent, handlerSeconds, report, now }), report }
   }
   for (const name of ['onEvent', 'onError', 'now'] as const) {
     if (options[name] !== undefined && options[name] !== null) {
@@ -122,12 +135,4 @@ function eventStore(source: object): EventStore {
   }
   if (missing.length > 0) throw checks.error(`the store must have the method ${missing[0]}.`)
   return store as EventStore
-}
-
-function secondsOf(value: number | null | undefined): number | null {
-  if (value === undefined || value === null) return null
-  if (typeof value === 'number' && value > 0 && value <= MAX_POLL_SECONDS) return value
-  throw checks.error(
-    `pollSeconds must be a number above 0 and at most ${MAX_POLL_SECONDS} (got ${shown(value)}).`,
-  )
 }

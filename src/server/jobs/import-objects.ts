@@ -19,7 +19,7 @@ import {
   type JobFailure,
   type WithFailures,
 } from './job.js'
-import { bucketPages, PAGE_SIZE, storedPosition } from './pages.js'
+import { bucketPages, listInOrder, PAGE_SIZE, storedPosition } from './pages.js'
 
 /** Bytes in the bucket, as the listing describes them. */
 export interface ImportedItem extends ListedBytes {
@@ -116,8 +116,7 @@ export async function runImport(
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
   const { storage, records, report } = context
-  const list = storage.list?.bind(storage)
-  if (!list) throw checks.error('the storage must implement list().')
+  const list = listInOrder(checks, storage)
 
   const counts: Record<Outcome, number> = { imported: 0, known: 0, skipped: 0 }
   const pages = bucketPages<readonly Candidate[]>({

@@ -1,5 +1,7 @@
-import { utf8Order } from '../../core/names.js'
-import type { BytesPage, ListBytesInput } from '../../core/object-storage.js'
+import { StorageError } from '../../core/errors.js'
+import { compareBytes } from '../../core/names.js'
+import type { BytesPage, ListBytesInput, ObjectStorage } from '../../core/object-storage.js'
+import type { OptionChecks } from '../../core/option-checks.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { Leftover, ObjectStatus, StorageObject } from '../../core/store/records.js'
 
@@ -48,8 +50,39 @@ export function leftoversOfScope(
   return pagesOf<Leftover>((after) => objects.listLeftovers({ scope, after, limit: PAGE_SIZE }))
 }
 
+export type ListBucket = NonNullable<ObjectStorage['list']>
+
+/**
+ * Returns the `list` of a storage. It rejects with `STORAGE_UNAVAILABLE` unless keys ascend in byte order, because comparing two
+ * listings or going on after a key would then be wrong, or never end.
+ *
+ * @throws TypeError if the storage has no `list`.
+ */
+export function listInOrder(checks: OptionChecks, storage: ObjectStorage): ListBucket {
+  const list = storage.list?.bind(storage)
+  if (!list) throw checks.error('the storage must implement list().')
+  return async (input) => {
+    const page = await list(input)
+    const ends = page.next === null || page.next === page.items.at(-1)?.key ? [] : [page.next]
+    let previous = input.after ?? null
+    for (const key of [...page.items.map(({ key }) => key), ...ends]) {
+      if (previous !== null && compareBytes(key, previous) <= 0) throw outOfOrder(input.bucket, key, previous)
+      previous = key
+    }
+    return page
+  }
+}
+
+function outOfOrder(bucket: string, key: string, previous: string): StorageError {
+  const [name, one, other] = [bucket, key, previous].map((text) => JSON.stringify(text))
+  const message =
+    `Bucket ${name} does not list its keys in byte order (got ${one} after ${other}), ` +
+    'so it can be neither imported nor compared. See docs/existing-buckets.md.'
+  return new StorageError('STORAGE_UNAVAILABLE', { message, retryable: false })
+}
+
 export interface BucketPagesInput<Page> extends Omit<ListBytesInput, 'limit' | 'signal'> {
-  readonly list: (input: ListBytesInput) => Promise<BytesPage>
+  readonly list: ListBucket
   /** Called with each page before it is yielded. `after` is where the page starts. */
   readonly prepare: (items: BytesPage['items'], after: string | null) => Promise<Page>
   readonly signal: AbortSignal | null
@@ -58,19 +91,12 @@ export interface BucketPagesInput<Page> extends Omit<ListBytesInput, 'limit' | '
 /**
  * Yields what a bucket lists, in pages of up to 1000. The next page is listed and prepared while its reader works on the current
  * one, so two pages are in memory. Ends when the signal aborts.
- *
- * @throws Error if a page doesn't continue the previous one, which would repeat forever.
  */
 export async function* bucketPages<Page>(input: BucketPagesInput<Page>): AsyncGenerator<Page, void> {
   const { list, prepare, bucket, prefix, signal } = input
 
   async function fetchPage(after: string | null) {
     const { items, next } = await list({ bucket, prefix, after, limit: PAGE_SIZE, ...(signal && { signal }) })
-    if (next !== null && utf8Order(next) <= utf8Order(after ?? '')) {
-      throw new Error(
-        `The storage's list must return a next after ${JSON.stringify(after)} (got ${JSON.stringify(next)}).`,
-      )
-    }
     return { page: await prepare(items, after), next }
   }
 

@@ -1,4 +1,5 @@
 import type { GetObjectCommand, PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3'
+import { StorageError } from '../../core/errors.js'
 import type { BytesReference } from '../../core/object-storage.js'
 import { onAbort } from '../../core/on-abort.js'
 import { isBuiltIn } from '../../core/realms.js'
@@ -31,11 +32,12 @@ export function bucketCalls(timeoutSeconds: number): RunBucketCall {
     const requestTimeout = longerSeconds && { requestTimeout: longerSeconds * 1000 }
     try {
       return await withTimeout(longerSeconds ?? timeoutSeconds, signal, (abortSignal) =>
-        call({ abortSignal, ...requestTimeout }),
+        repeatedAfterConflicts(abortSignal, () => call({ abortSignal, ...requestTimeout })),
       )
     } catch (error) {
       if (signal?.aborted) throw error
       const failure = callError(operation, bucket, reasonOf(error), error)
+      if (responseOf(error).name === 'InvalidObjectState') throw archived(error, failure)
       // Of other calls, it wouldn't tell what an earlier write has stored.
       throw operation === 'write' ? Object.assign(failure, { isRefusal: isRefusal(error) }) : failure
     }
@@ -46,9 +48,34 @@ export function callError(operation: string, bucket: string, reason: string, cau
   return new Error(`s3Storage: ${operation} failed in bucket ${JSON.stringify(bucket)}: ${reason}`, { cause })
 }
 
+/** Builds the error for bytes that a lifecycle rule has moved to an archive. */
+function archived(error: unknown, cause: Error): StorageError {
+  const { StorageClass = 'unknown' } = error as { readonly StorageClass?: string }
+  const message = `The bytes are archived (storage class ${StorageClass}). Restore them in the bucket before reading them.`
+  return new StorageError('STORAGE_UNAVAILABLE', { message, cause, retryable: false })
+}
+
 /** Adds to a timeout the time that a slow connection needs to send these bytes. */
 export function secondsToSend({ byteLength }: Uint8Array, timeoutSeconds: number): number {
   return Math.min(timeoutSeconds + Math.ceil(byteLength / SLOWEST_CONNECTION), MAX_TIMEOUT_SECONDS)
+}
+
+/** How long to wait before each repeat of a call that conflicts with another one, in milliseconds. */
+const CONFLICT_PAUSES = [250, 500, 1000, 2000]
+
+/** Repeats a call while the service refuses it because it is working on another one for the same key. */
+async function repeatedAfterConflicts<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  for (const pause of CONFLICT_PAUSES) {
+    try {
+      return await call()
+    } catch (error) {
+      const { status, name = '' } = responseOf(error)
+      if (status !== 409 || !['ConditionalRequestConflict', 'OperationAborted'].includes(name)) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause))
+    signal.throwIfAborted()
+  }
+  return call()
 }
 
 /** A call took too long. The bucket may have processed it. */
@@ -136,8 +163,8 @@ export function decodeKey(text: string): string {
 }
 
 /**
- * Removes the checksum that the SDK adds to a request by default. In a URL it is that of an empty body. S3 refuses it in parts of
- * an upload that was created without one, and some services refuse any.
+ * Removes the checksum that the SDK adds to a request by default. In a URL it is that of an empty body, and S3 refuses it in parts
+ * of an upload that was created without one.
  */
 export function removeChecksums(command: PutObjectCommand | UploadPartCommand | GetObjectCommand): void {
   const { middlewareStack } = command as PutObjectCommand

@@ -1,7 +1,6 @@
 import {
   DeleteObjectCommand,
   GetObjectCommand,
-  HeadBucketCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
@@ -23,7 +22,6 @@ import {
   callError,
   decodeKey,
   incompleteResponse,
-  removeChecksums,
   responseOf,
   secondsToSend,
   valueIf,
@@ -43,6 +41,7 @@ export function s3Objects(
   run: RunBucketCall,
   { timeoutSeconds, idleSeconds, now }: S3ObjectOptions,
 ): Required<Pick<ObjectStorage, 'head' | 'remove' | 'write' | 'read' | 'list'>> {
+  const decoders: KeyDecoders = new Map()
   return {
     head: (input) => run('head', input, (options) => headObject(client, input, options)),
 
@@ -52,7 +51,7 @@ export function s3Objects(
       // In one call: between a removal and another call, an upload URL could write.
       const send = (options: SendOptions) =>
         writableUntil && writableUntil > now()
-          ? client.send(emptyObject(at), options)
+          ? client.send(new PutObjectCommand({ ...at, Body: new Uint8Array(), ContentLength: 0 }), options)
           : client.send(new DeleteObjectCommand(at), options)
       await run('remove', input, send)
     },
@@ -65,7 +64,6 @@ export function s3Objects(
         Body: body,
         ContentLength: body.byteLength,
       })
-      removeChecksums(command)
       const isTaken = (error: unknown) => responseOf(error).status === 412
       return run(
         'write',
@@ -94,14 +92,8 @@ export function s3Objects(
       )
     },
 
-    list: (input) => run('list', input, (options) => listObjects(client, input, options)),
+    list: (input) => run('list', input, (options) => listObjects(client, input, decoders, options)),
   }
-}
-
-function emptyObject(at: { readonly Bucket: string; readonly Key: string }): PutObjectCommand {
-  const command = new PutObjectCommand({ ...at, Body: new Uint8Array(), ContentLength: 0 })
-  removeChecksums(command)
-  return command
 }
 
 /** Returns the parameters of every command that creates an object. */
@@ -136,8 +128,8 @@ async function headObject(
     }
     if (status !== 404) throw error
   }
-  // Checked every time, because a missing bucket is an error and buckets can be deleted.
-  await client.send(new HeadBucketCommand({ Bucket: bucket }), options)
+  // Rejects for a missing bucket, which is an error. HeadBucket would as well, but some credentials may only list.
+  await listedSize(client, { bucket, key }, options)
   return null
 }
 
@@ -287,6 +279,7 @@ function isNodeStream(body: unknown): body is NodeStream {
 async function listObjects(
   client: S3Client,
   { bucket, prefix, after, limit }: ListBytesInput,
+  decoders: KeyDecoders,
   options: SendOptions,
 ): Promise<BytesPage> {
   const items: ListedBytes[] = []
@@ -302,7 +295,11 @@ async function listObjects(
       EncodingType: 'url',
     })
     const page = await client.send(command, options)
-    items.push(...itemsOf(page))
+    const plus = page.Contents?.find(({ Key }) => Key?.includes('+'))?.Key
+    if (plus !== undefined && page.EncodingType === 'url' && !decoders.has(bucket)) {
+      await findDecoder(client, { bucket, key: plus }, decoders, options)
+    }
+    items.push(...itemsOf(page, decoders.get(bucket)))
     const last = items.at(-1)
     if (page.IsTruncated !== true) return { items, next: null }
     if (last && items.length >= limit) return { items, next: last.key }
@@ -312,10 +309,35 @@ async function listObjects(
   }
 }
 
-function itemsOf({ Contents = [], EncodingType }: ListObjectsV2CommandOutput): readonly ListedBytes[] {
-  return Contents.map(({ Key, Size, ETag, LastModified }) => {
+function itemsOf(
+  { Contents = [], EncodingType }: ListObjectsV2CommandOutput,
+  decode = decodeKey,
+): readonly ListedBytes[] {
+  return Contents.map(({ Key, Size, ETag, LastModified, StorageClass: storageClass }) => {
     if (Key === undefined || Size === undefined || !LastModified) throw incompleteResponse()
-    const key = EncodingType === 'url' ? decodeKey(Key) : Key
-    return { key, size: Size, eTag: ETag || null, lastModified: LastModified }
+    const key = EncodingType === 'url' ? decode(Key) : Key
+    const item = { key, size: Size, eTag: ETag || null, lastModified: LastModified }
+    return storageClass ? { ...item, storageClass } : item
   })
+}
+
+/** How the listings of each bucket encode keys, as far as it is known. */
+type KeyDecoders = Map<string, (text: string) => string>
+
+/**
+ * Finds out what `+` means in the listings of a bucket, from one such key: a space, as S3 writes it, or a `+` that the service
+ * leaves as it is. Learns nothing if the object has been removed in the meantime.
+ */
+async function findDecoder(
+  client: S3Client,
+  { bucket, key }: BytesReference,
+  decoders: KeyDecoders,
+  options: SendOptions,
+): Promise<void> {
+  const keepPlus = (text: string) => decodeKey(text.replaceAll('+', '%2B'))
+  for (const decode of [decodeKey, keepPlus]) {
+    if (!(await headObject(client, { bucket, key: decode(key) }, options))) continue
+    decoders.set(bucket, decode)
+    return
+  }
 }

@@ -1,11 +1,11 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { downloadHeaders } from '../../core/http/download-headers.js'
-import type { ObjectStorage } from '../../core/object-storage.js'
+import type { BytesReference, ObjectStorage } from '../../core/object-storage.js'
 import { uploadHeaders } from '../headers.js'
 import { bucketCalls, MAX_TIMEOUT_SECONDS } from './calls.js'
 import { s3Multipart } from './multipart.js'
 import { newObject, s3Objects } from './objects.js'
-import { urlLifetimes, urlSigner } from './signing.js'
+import { urlSigner } from './signing.js'
 
 export interface S3StorageOptions {
   /** A client of the AWS SDK v3. Its credentials never leave the server. See docs/s3.md for its settings. */
@@ -20,6 +20,11 @@ export interface S3StorageOptions {
    */
   readonly idleSeconds?: number | null | undefined
   /**
+   * Returns the name that a recorded bucket has in the service, for files that were moved to another bucket. Called with each
+   * call. Default: the recorded name. See docs/moving-a-bucket.md.
+   */
+  readonly bucketName?: ((bucket: string) => string) | null | undefined
+  /**
    * Returns the current time. Determines the remaining lifetime of a URL. Default: the system clock. (The date of a
    * signature comes from the client's clock, which the SDK adjusts to S3's.)
    */
@@ -33,19 +38,19 @@ export interface S3StorageOptions {
  * Each call ends within `timeoutSeconds`. If the service refuses a call or can't be reached, the call rejects with an
  * `Error` that names the call and the bucket, and has the SDK's error as its `cause`.
  *
- * @throws TypeError if `client` is not an S3Client, a timeout is not a number of seconds, or `now` is not a function.
+ * @throws TypeError if `client` is not an S3Client, a timeout is not a number of seconds, or `bucketName` or `now` is not a function.
  */
 export function s3Storage(options: S3StorageOptions): ObjectStorage {
   const checked = checkOptions(options)
-  const { client, timeoutSeconds, now } = checked
+  const { client, timeoutSeconds, bucketName, now } = checked
   const run = bucketCalls(timeoutSeconds)
-  const signUrl = urlSigner(client, urlLifetimes(client, now))
+  const signUrl = urlSigner(client, now)
 
-  return {
+  const storage: ObjectStorage = {
     async signUpload(input) {
       const { bucket, key, size, expiresAt } = input
       const headers = uploadHeaders(input)
-      const url = await run('signUpload', input, () =>
+      const signed = await run('signUpload', input, () =>
         signUrl({
           ...{ operation: 'PutObject', bucket, key, expiresAt, query: {} },
           // Browsers set the length themselves and do not let scripts set it.
@@ -53,16 +58,16 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
           command: () => new PutObjectCommand({ ...newObject(input), IfNoneMatch: '*', ContentLength: size }),
         }),
       )
-      return { method: 'PUT', url, headers }
+      return { method: 'PUT', headers, ...signed }
     },
 
-    async signDownload(input) {
+    signDownload(input) {
       const headers = downloadHeaders(input)
       const { bucket, key, expiresAt, signedAt } = input
       const query = Object.fromEntries(
         Object.entries(headers).map(([name, value]) => [`response-${name}`, value]),
       )
-      const url = await run('signDownload', input, () =>
+      return run('signDownload', input, () =>
         signUrl({
           ...{ operation: 'GetObject', bucket, key, expiresAt, signedAt, query, headers: {} },
           command: () =>
@@ -75,13 +80,31 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
             }),
         }),
       )
-      return { url }
     },
 
     ...s3Objects(client, run, checked),
 
     multipart: s3Multipart(client, run, signUrl, checked),
   }
+  return bucketName ? withBucketNames(storage, bucketName) : storage
+}
+
+type Call = (input: BytesReference) => Promise<unknown>
+
+/** Returns the same calls, which all take an input with a `bucket`, for the names that recorded buckets have in the service. */
+function withBucketNames<Calls extends object>(calls: Calls, bucketName: (bucket: string) => string): Calls {
+  const named = Object.entries(calls).map(([name, call]: [string, unknown]) => {
+    if (typeof call !== 'function') return [name, withBucketNames(call as object, bucketName)]
+    const renamed = async (input: BytesReference): Promise<unknown> => {
+      const bucket: unknown = bucketName(input.bucket)
+      if (typeof bucket === 'string' && bucket !== '') return (call as Call)({ ...input, bucket })
+      throw new TypeError(
+        `s3Storage: bucketName must return the name of a bucket (got ${JSON.stringify(bucket)}).`,
+      )
+    }
+    return [name, renamed]
+  })
+  return Object.fromEntries(named) as Calls
 }
 
 /** A day. */
@@ -95,7 +118,8 @@ function checkOptions(options: S3StorageOptions) {
     timeoutSeconds: checkSeconds('timeoutSeconds', given.timeoutSeconds ?? 30),
     completeTimeoutSeconds: checkSeconds('completeTimeoutSeconds', given.completeTimeoutSeconds ?? 300),
     idleSeconds: checkSeconds('idleSeconds', given.idleSeconds ?? 60, MAX_IDLE_SECONDS),
-    now: checkClock(given.now ?? (() => new Date())),
+    bucketName: checkFunction('bucketName', given.bucketName ?? null) as ((bucket: string) => string) | null,
+    now: checkFunction('now', given.now ?? (() => new Date())) as () => Date,
   }
 }
 
@@ -117,9 +141,9 @@ function checkSeconds(name: string, seconds: unknown, max = MAX_TIMEOUT_SECONDS)
   return seconds
 }
 
-function checkClock(now: unknown): () => Date {
-  if (typeof now !== 'function') throw new TypeError(`s3Storage: now must be a function (got ${typeof now}).`)
-  return now as () => Date
+function checkFunction(name: string, value: unknown): unknown {
+  if (value === null || typeof value === 'function') return value
+  throw new TypeError(`s3Storage: ${name} must be a function (got ${typeof value}).`)
 }
 
 function isObject(value: unknown): value is object {

@@ -5,6 +5,7 @@ import {
   type UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner'
+import type { SignedDownload } from '../../core/object-storage.js'
 import { removeChecksums } from './calls.js'
 
 /*
@@ -28,12 +29,12 @@ export interface RequestToSign extends UrlPeriod {
 }
 
 /**
- * Returns a presigned URL that a browser can request until `expiresAt`.
+ * Returns a presigned URL that a browser can request until `expiresAt`, or until the credentials end that sign it.
  *
  * @throws RangeError for a lifetime of more than 7 days, and for a key that a browser would change in the URL.
  * @throws Error if the client signs something that a browser doesn't send.
  */
-export type SignUrl = (request: RequestToSign) => Promise<string>
+export type SignUrl = (request: RequestToSign) => Promise<SignedDownload>
 
 type Sign = (request: RequestToSign, lifetime: SignatureLifetime) => Promise<string>
 
@@ -43,16 +44,17 @@ const TEMPLATE_MILLISECONDS = 60_000
 const MOST_TEMPLATES = 1000
 
 /** Creates the function that signs URLs with a client of the SDK. */
-export function urlSigner(client: S3Client, lifetimeOf: LifetimeOf): SignUrl {
+export function urlSigner(client: S3Client, now: () => Date): SignUrl {
+  const lifetimeOf = urlLifetimes(client, now)
   /** `sign` is `null` if only the SDK can sign such requests. `until` is a time of `performance.now()`. */
   const templates = new Map<string, { readonly sign: Sign | null; readonly until: number }>()
 
-  return async (request) => {
+  async function sign(request: RequestToSign): Promise<string> {
     const lifetime = lifetimeOf(request)
     const kind = `${request.operation} ${request.bucket}`
-    const now = performance.now()
+    const time = performance.now()
     const known = templates.get(kind)
-    const current = known !== undefined && now < known.until ? known : null
+    const current = known !== undefined && time < known.until ? known : null
     if (current?.sign) return withUsablePath(await current.sign(request, lifetime))
     const { url, built } = await signBySdk(client, request, lifetime)
     withUsablePath(url)
@@ -62,9 +64,17 @@ export function urlSigner(client: S3Client, lifetimeOf: LifetimeOf): SignUrl {
       // A version of the SDK whose signer can't be used in this way goes on signing by itself.
       const isSame = (await sign?.(request, lifetime).catch(() => null)) === url
       if (templates.size >= MOST_TEMPLATES) templates.clear()
-      templates.set(kind, { sign: isSame ? sign : null, until: now + TEMPLATE_MILLISECONDS })
+      templates.set(kind, { sign: isSame ? sign : null, until: time + TEMPLATE_MILLISECONDS })
     }
     return url
+  }
+
+  return async (request) => {
+    // Before they sign: the SDK may renew them in the meantime, which only makes the URL live longer.
+    const { expiration } = await client.config.credentials()
+    const url = await sign(request)
+    const end = expiration && new Date(expiration.getTime() - bucketClockAhead(client, now))
+    return end && end < request.expiresAt ? { url, expiresAt: end } : { url }
   }
 }
 
@@ -225,6 +235,11 @@ const MAX_LIFETIME_SECONDS = 7 * 24 * 60 * 60
 /** How far a kept difference between two clocks may be off, in milliseconds: what the SDK tolerates, and what rounding adds. */
 const TOLERATED_DRIFT_MS = 5 * 60 * 1000 + 1000
 
+/** Returns how far the bucket's clock is ahead of the application's, in milliseconds. */
+function bucketClockAhead({ config }: S3Client, now: () => Date): number {
+  return Date.now() + config.systemClockOffset - now().getTime()
+}
+
 /**
  * Returns the function that converts periods of the application's clock to lifetimes of signatures. Signatures have a
  * resolution of 1 second. Rounds down, so a URL never outlives `expiresAt`. For the same `signedAt` and `expiresAt`, the result is
@@ -232,7 +247,7 @@ const TOLERATED_DRIFT_MS = 5 * 60 * 1000 + 1000
  *
  * @throws RangeError for a lifetime of more than 7 days.
  */
-export function urlLifetimes({ config }: S3Client, now: () => Date): LifetimeOf {
+export function urlLifetimes(client: S3Client, now: () => Date): LifetimeOf {
   let kept: number | null = null
 
   /**
@@ -247,8 +262,8 @@ export function urlLifetimes({ config }: S3Client, now: () => Date): LifetimeOf 
   }
 
   return ({ signedAt, expiresAt }) => {
-    const bucketTime = Date.now() + config.systemClockOffset
-    const measured = bucketTime - now().getTime()
+    const measured = bucketClockAhead(client, now)
+    const bucketTime = now().getTime() + measured
     const ahead = signedAt ? steady(measured) : measured
     const start = Math.floor((signedAt ? signedAt.getTime() + ahead : bucketTime) / 1000)
     const end = Math.floor((expiresAt.getTime() + ahead) / 1000)

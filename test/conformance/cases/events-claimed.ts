@@ -146,6 +146,33 @@ export const claimCases: CaseGroup = {
       same(keysOf(await store.claimEvents()).sort(), ['a', 'key'], 'keys of the others')
     },
 
+    'claims only events that were claimed before, or only others, if told to': async (given) => {
+      const { store, clock } = given
+      await objectsAt(given, ['expired', 'retried', 'a', 'b'])
+      const [, retried] = await store.claimEvents({ limit: 2 })
+      await store.settleEvents([{ ...claimsOf([retried!])[0]!, retryAt: clock.in(MINUTE) }])
+      clock.advance(HOUR)
+      await objectsAt(given, ['c'])
+      const [first, again] = [{ attempted: false }, { attempted: true }]
+      const at = (key: string) => ({ ...given.at, key })
+      same(await store.claimEvents({ ...at('expired'), ...first }), [], 'first events of a claimed object')
+      same(await store.claimEvents({ ...at('a'), ...again }), [], 'claimed events of a new object')
+      same(keysOf(await store.claimEvents({ ...first, limit: 2 })), ['a', 'b'], 'keys of first events')
+      same(keysOf(await store.claimEvents({ ...again, limit: 1 })).length, 1, 'events that were claimed')
+      same(keysOf(await store.claimEvents({ ...at('c'), ...first })), ['c'], 'keys of an object')
+      same(await store.claimEvents(first), [], 'first events at the end')
+      same((await store.claimEvents(again)).length, 1, 'claimed events at the end')
+      same(await store.claimEvents(), [], 'events at the end')
+    },
+
+    'takes the next event of an object for one that was never claimed': async (given) => {
+      const { store } = given
+      await versions(given, ['first', 'second'])
+      await store.settleEvents(claimsOf(await store.claimEvents()))
+      same(await store.claimEvents({ attempted: true }), [], 'events that were claimed')
+      same(filenamesOf(await store.claimEvents({ attempted: false })), ['second'], 'filenames')
+    },
+
     'refuses a bucket without a key, and a key without a bucket': async (given) => {
       const { store, at } = given
       await given.activate()

@@ -193,6 +193,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       filename: other('newer'),
       contentType: other('new'),
       metadata: other({ new: 'one' }),
+      eTag: other('new'),
     },
   },
   transfer: {
@@ -290,6 +291,7 @@ const EVENT_CALLS: Examples<EventMethod> = {
       claimSeconds: other(1),
       bucket: ({ at }) => ({ ...at, bucket: 'elsewhere' }),
       key: ({ at }) => ({ ...at, key: 'elsewhere' }),
+      attempted: other(true),
       limit: other(1),
     },
     async afterwards(given, key) {

@@ -17,7 +17,8 @@ export const updateCases: CaseGroup = {
         { filename: 'new' },
         { contentType: 'new' },
         { metadata: { c: '3' } },
-        { filename: 'x', contentType: 'y', metadata: { d: '4' } },
+        { eTag: '"new"' },
+        { filename: 'x', contentType: 'y', metadata: { d: '4' }, eTag: 'z' },
       ]
       for (const change of changes) {
         clock.advance(MINUTE)
@@ -30,14 +31,13 @@ export const updateCases: CaseGroup = {
 
     'clears a field with null, and keeps one that is undefined': async (given) => {
       const { store, at } = given
-      await given.activate({ filename: 'a', contentType: 'b', metadata: METADATA })
+      await given.activate({ filename: 'a', contentType: 'b', metadata: METADATA }, { eTag: 'etag' })
       sameFields(await store.update({ ...at, filename: null, contentType: undefined }), {
-        ...{ filename: null, contentType: 'b', metadata: METADATA },
+        ...{ filename: null, contentType: 'b', metadata: METADATA, eTag: 'etag' },
       })
-      sameFields(await store.update({ ...at, contentType: null, metadata: null }), {
-        ...{ filename: null, contentType: null, metadata: null },
-      })
-      sameFields(await store.findActive(at), { filename: null, contentType: null, metadata: null })
+      const cleared = { filename: null, contentType: null, metadata: null, eTag: null }
+      sameFields(await store.update({ ...at, contentType: null, metadata: null, eTag: null }), cleared)
+      sameFields(await store.findActive(at), cleared)
     },
 
     'replaces metadata as a whole': async (given) => {
@@ -49,9 +49,13 @@ export const updateCases: CaseGroup = {
 
     'changes nothing, not even updatedAt, if no field differs': async (given) => {
       const { store, clock, at } = given
-      const active = await given.activate({ filename: 'a', metadata: METADATA })
+      const active = await given.activate({ filename: 'a', metadata: METADATA }, { eTag: 'etag' })
       clock.advance(MINUTE)
-      for (const same of [{ filename: 'a' }, { contentType: null }, { metadata: { b: '2', a: '1' } }]) {
+      const changes = [
+        ...[{ filename: 'a' }, { contentType: null }, { eTag: 'etag' }],
+        { metadata: { b: '2', a: '1' } },
+      ]
+      for (const same of changes) {
         const row = await store.update({ ...at, ...same })
         sameFields(row, { ...active }, `the result of ${JSON.stringify(same)}`)
       }
@@ -159,6 +163,7 @@ export const updateCases: CaseGroup = {
         const changes = {
           filename: text,
           contentType: text,
+          eTag: text,
           metadata: { [text]: text, [`$${text}`]: '$a.b' },
         }
         sameFields(
@@ -179,7 +184,7 @@ export const updateCases: CaseGroup = {
       await given.activate()
       const names = numbers(64).map((number) => [`name ${number}`.padEnd(128, '.'), 'é'.repeat(64)] as const)
       const changes = {
-        ...{ filename: longest(1024), contentType: longest(255) },
+        ...{ filename: longest(1024), contentType: longest(255), eTag: longest(255) },
         metadata: Object.fromEntries(names),
       }
       sameFields(await store.update({ ...at, ...changes }), changes)
@@ -189,7 +194,8 @@ export const updateCases: CaseGroup = {
     'refuses to set nothing': async (given) => {
       const { store, at } = given
       const active = await given.activate()
-      const nothing = { ...at, filename: undefined, contentType: undefined, metadata: undefined }
+      const fields = { filename: undefined, contentType: undefined, metadata: undefined, eTag: undefined }
+      const nothing = { ...at, ...fields }
       for (const input of [at, { ...at, scope: given.scope }, nothing]) {
         await refusedField(() => store.update(input as unknown as typeof at & { filename: null }), 'input')
       }

@@ -32,10 +32,12 @@ export class EventModel extends ObjectModel {
     const now = this.now()
     const bad = badFields('claimEvents', input, now)
     if (bad.length > 0) return invalid(...bad)
-    const { bucket, key } = input ?? {}
+    const { bucket, key, attempted } = input ?? {}
     const until = this.#endOfClaim(input?.claimSeconds)
     const oldest = oldestOfEach(this.events).filter(
-      (event) => bucket == null || key == null || isOf(event, { bucket, key }),
+      (event) =>
+        (bucket == null || key == null || isOf(event, { bucket, key })) &&
+        (attempted == null || attempted === event.attempts > 0),
     )
     const claimed = this.#claimed(oldest, input?.limit ?? DEFAULT_LIMIT).map(({ event, id, claim }) => {
       const attempts = event.attempts + 1

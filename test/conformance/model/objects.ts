@@ -16,13 +16,14 @@ export class ObjectModel extends UpkeepModel {
     const active = this.active(input)
     if (!active || isForeign(active, input.scope) || !isNamed(active, input.attemptId)) return ok(null)
     const { filename = active.filename, contentType = active.contentType } = input
-    const { metadata = active.metadata } = input
+    const { metadata = active.metadata, eTag = active.eTag } = input
     const isSame =
       filename === active.filename &&
       contentType === active.contentType &&
+      eTag === active.eTag &&
       textOf(metadata) === textOf(active.metadata)
     if (isSame) return ok(recordOf(active))
-    const row = { ...active, filename, contentType, metadata, updatedAt: this.now() }
+    const row = { ...active, filename, contentType, metadata, eTag, updatedAt: this.now() }
     this.rows = this.rows.map((other) => (other === active ? row : other))
     this.record({ type: 'updated', object: recordOf(row), previous: recordOf(active) })
     return ok(recordOf(row))

@@ -11,7 +11,12 @@ import { ClaimLog } from './claim-log.js'
 
 /** One thing that a worker does. */
 type Work =
-  | { readonly does: 'claim'; readonly limit: number; readonly seconds: number }
+  | {
+      readonly does: 'claim'
+      readonly limit: number
+      readonly seconds: number
+      readonly attempted: boolean | null
+    }
   | { readonly does: 'claim one'; readonly object: number; readonly seconds: number }
   /** Settles what the worker holds; with a retry in this many seconds, if it is not `null`. */
   | { readonly does: 'settle'; readonly retry: number | null }
@@ -33,6 +38,7 @@ const work: fc.Arbitrary<Work> = fc.oneof(
       does: fc.constant('claim' as const),
       limit: fc.integer({ min: 1, max: 3 }),
       seconds,
+      attempted: fc.constantFrom(null, true, false),
     }),
   },
   {
@@ -116,7 +122,8 @@ async function runWorker(
     switch (each.does) {
       case 'claim':
       case 'claim one': {
-        const reference = each.does === 'claim' ? { limit: each.limit } : keyOf(each.object)
+        const { limit, attempted } = { limit: 1, attempted: null, ...each }
+        const reference = each.does === 'claim' ? { limit, attempted } : keyOf(each.object)
         const call = log.start(worker, each.seconds)
         const claimed = await store.claimEvents({ ...reference, claimSeconds: each.seconds })
         log.claimed(call, claimed)

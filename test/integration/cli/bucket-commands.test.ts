@@ -84,6 +84,39 @@ describePostgres('svc-db with a bucket', (url) => {
       })
     })
 
+    it('check-storage leaves out what the module skips, and records the ETags of copies', async () => {
+      await put('users/2/b.txt', 'HELLO')
+      const check = (...args: string[]) =>
+        run(
+          'check-storage',
+          '--bucket',
+          'recorded',
+          '--s3-endpoint',
+          server.endpoint,
+          '--older-than',
+          '0',
+          ...args,
+        )
+      const known = { scope: 'moved', bucket: 'recorded', size: 5, eTag: '"old"', createdAt: new Date() }
+      await seeded.store.adopt({ ...known, key: 'copy', storageKey: 'users/2/b.txt' })
+      const moved = ['--bucket-name', `recorded=${bucket}`, '--key-prefix', 'users/2/b']
+      expect((await check(...moved)).stdout).toMatch(/^changed {5}recorded\/users\/2\/b.txt/)
+      for (const accepted of [1, 0]) {
+        expect(await check(...moved, '--accept-etags')).toEqual({
+          exitCode: 0,
+          stdout: '',
+          stderr: `Compared 1 item of the bucket with 1 row: 0 missing, 0 changed, 0 unrecorded, ${accepted} accepted.\n`,
+        })
+      }
+      expect(await check(...moved.slice(0, 2), '--key-prefix', 'logs/', '--map', map)).toMatchObject({
+        exitCode: 0,
+      })
+      expect((await check(...moved.slice(0, 2), '--key-prefix', 'logs/')).exitCode).toBe(1)
+      expect((await check('--bucket-name', 'recorded')).stderr).toContain(
+        'Must be two names, such as old-bucket=new-bucket.',
+      )
+    })
+
     it('transfer-scope gives objects to another scope, up to a limit', async () => {
       const transfer = (...args: string[]) =>
         run('transfer-scope', '--from', 'user:1', '--to', 'user:4', ...args)

@@ -1,6 +1,7 @@
 import { afterAll, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { expectDeliveryByAll } from '../races/delivery-race.js'
+import { expectTroublesToBeBounded } from '../races/delivery-trouble.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 
 describeMongo('deliverEvents in several processes', (url) => {
@@ -18,5 +19,14 @@ describeMongo('deliverEvents in several processes', (url) => {
       store,
       changesPerKey: 100,
     })
+  })
+
+  it('delivers first events and ends in time, whatever trouble handlers make', async () => {
+    const db = freshDatabase(client)
+    onTestFinished(async () => void (await db.dropDatabase({ maxTimeMS: 5000 }).catch(() => false)))
+    const store = mongoAdapter(db, { events: true })
+    await store.migrate()
+    const connection = { kind: 'mongo', url, database: db.databaseName } as const
+    await expectTroublesToBeBounded({ connection, store, imported: 100_000 })
   })
 })

@@ -145,16 +145,37 @@ describeOwnDatabase('events on Postgres', (url) => {
       expect(await buffersOfClaim()).toBeLessThan(few * 1.3)
     })
 
+    it.each([
+      ['never claimed', 'false', 1],
+      ['claimed before', 'true', 0],
+    ])('cost a claim nothing unless they were %s, if it asks for these', async (_, attempted, attempts) => {
+      await fillWith(1000, 1000)
+      const few = await buffersOfClaim()
+      await fillWith(20_000, 20_000)
+      const table = `${quoted(schema)}.events`
+      await pool.query(`UPDATE ${table} SET due_at = '2000-01-01', attempts = $1`, [attempts])
+      await pool.query(
+        `UPDATE ${table} SET due_at = '2020-01-01', attempts = 1 - attempts WHERE object LIKE '%"key 1__"%'`,
+      )
+      await pool.query(`VACUUM ${table}`)
+      expect(await buffersOfClaim(attempted)).toBeLessThan(few * 1.3)
+      // A claim of both kinds locks as many of each as it may return.
+      expect(await buffersOfClaim()).toBeLessThan(few * 2)
+    })
+
     it('are neither scanned nor sorted by plans that were made while there were none', async () => {
       const own = poolOf(url, { max: 1 })
       const client = await own.connect()
       const table = `${quoted(schema)}.events`
       const mine = postgresAdapter(client, { schema })
       const deliver = async (reference?: ReturnType<typeof at>) => {
-        const events = await mine.claimEvents({ limit: 3, ...reference })
+        const events = [
+          ...(await mine.claimEvents({ limit: 2, ...reference, attempted: false })),
+          ...(await mine.claimEvents({ limit: 1, ...reference })),
+        ]
         await mine.extendClaims(events)
         await mine.settleEvents(events.map(({ id, claim }) => ({ id, claim, retryAt: new Date() })))
-        await mine.settleEvents(await mine.claimEvents({ limit: 3, ...reference }))
+        await mine.settleEvents(await mine.claimEvents({ limit: 3, ...reference, attempted: true }))
       }
       const record = () => mine.remove({ ...at('1'), mode: 'hard' })
       try {
@@ -193,12 +214,12 @@ describeOwnDatabase('events on Postgres', (url) => {
   }
 
   /** Returns how many pages a claim of 100 events reads, in a transaction that is rolled back. */
-  async function buffersOfClaim(): Promise<number> {
+  async function buffersOfClaim(attempted = 'NULL'): Promise<number> {
     const client = await pool.connect()
     try {
       await client.query('BEGIN')
       const explain = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)
-        SELECT * FROM ${quoted(schema)}.claim_events_v1(NULL, NULL, 100, now(), now() + interval '1 minute')`
+        SELECT * FROM ${quoted(schema)}.claim_events_v1(NULL, NULL, ${attempted}, 100, now(), now() + interval '1 minute')`
       // The first call also reads the catalog.
       await client.query(explain)
       await client.query('ROLLBACK; BEGIN')

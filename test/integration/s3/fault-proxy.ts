@@ -14,17 +14,27 @@ export type Fault =
   | 'cut after'
   /** The response breaks off within its body, or, if it has none, within its headers. */
   | 'cut within'
-  | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
+  | CannedResponse
+  /** The service processes the request, but this is the response. */
+  | { readonly instead: CannedResponse }
   /** The request is forwarded once the promise resolves. */
   | { readonly until: Promise<unknown> }
+
+interface CannedResponse {
+  readonly status: number
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+type ChooseFault = (request: string, headers: IncomingMessage['headers']) => Fault
 
 /** A proxy to a real service that injects faults. */
 export interface FaultProxy {
   readonly endpoint: string
   /** Sets the faults of the next requests. The last one applies to all further requests. */
   faults(...faults: readonly [Fault, ...Fault[]]): void
-  /** Chooses the fault of each request by its method and path. */
-  faultsBy(choose: (request: string) => Fault): void
+  /** Chooses the fault of each request by its method and path, and its headers. */
+  faultsBy(choose: ChooseFault): void
   /** Method and path of each request since the last call of `faults` or `faultsBy`. */
   readonly requests: readonly string[]
   /** Resolves when the next request arrives. */
@@ -33,7 +43,7 @@ export interface FaultProxy {
 
 /** Starts a proxy for the tests of this block. Its endpoint is known once they run. */
 export function faultProxyTo(endpoint: string): FaultProxy {
-  let choose: (request: string) => Fault = () => 'none'
+  let choose: ChooseFault = () => 'none'
   let requests: string[] = []
   let arrived: (() => void)[] = []
   let port = 0
@@ -41,7 +51,7 @@ export function faultProxyTo(endpoint: string): FaultProxy {
   const server = createServer({ keepAliveTimeout: 0 }, (incoming, outgoing) => {
     const described = `${incoming.method} ${incoming.url}`
     requests.push(described)
-    const fault = choose(described)
+    const fault = choose(described, incoming.headers)
     const waiting = arrived
     arrived = []
     for (const resolve of waiting) resolve()
@@ -92,8 +102,13 @@ async function inject(
     outgoing.writeHead(fault.status, fault.headers).end(fault.body)
     return
   }
-  if (typeof fault === 'object') await fault.until
+  if (typeof fault === 'object' && 'until' in fault) await fault.until
   const response = await forward(incoming, endpoint)
+  if (typeof fault === 'object' && 'instead' in fault) {
+    const { status, headers, body } = fault.instead
+    outgoing.writeHead(status, headers).end(body)
+    return
+  }
   if (fault === 'cut after') {
     outgoing.destroy()
   } else if (fault === 'cut within') {

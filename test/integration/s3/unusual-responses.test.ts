@@ -139,7 +139,7 @@ describeS3('s3Storage with unusual responses', (server) => {
     proxy.faults(
       listing(TRUNCATED.replace('>t<', '>s<'), contents('a')),
       listing(TRUNCATED),
-      listing(ENCODED, '<IsTruncated>true</IsTruncated>', contents('a+b%2B', '<Size>0</Size>')),
+      listing(ENCODED, '<IsTruncated>true</IsTruncated>', contents('a%20b%2B', '<Size>0</Size>')),
     )
     const { items, next } = await storage.list!({ bucket: 'files', after: 'A', prefix: 'a', limit: 2 })
     const lastModified = new Date('2026-01-02T03:04:05.678Z')
@@ -157,6 +157,29 @@ describeS3('s3Storage with unusual responses', (server) => {
       ['1', 's', 'A', 'a'],
       ['1', 't', 'A', 'a'],
     ])
+  })
+
+  it.each([
+    ['a space', [200], 'a b'],
+    ['a plus that the service does not encode', [404, 200], 'a+b'],
+  ])('asks once whether + in the keys of a bucket is %s', async (_, heads, key) => {
+    const statuses = [...heads]
+    proxy.faultsBy((request) => {
+      if (request.startsWith('HEAD')) return { status: statuses.shift()!, headers: { 'content-length': '5' } }
+      return listing(ENCODED, request.includes('prefix=') ? '' : contents('a+b'))
+    })
+    for (let run = 0; run < 2; run++) {
+      expect((await storage.list!({ bucket: 'files', limit: 2 })).items).toMatchObject([{ key }])
+    }
+    expect(statuses).toEqual([])
+    expect(proxy.requests.filter((request) => request.startsWith('HEAD'))).toHaveLength(heads.length)
+  })
+
+  it('lists the storage class where the service tells it', async () => {
+    const described = '<Size>5</Size><StorageClass>GLACIER</StorageClass>'
+    proxy.faults(listing(contents('a', described), contents('b')))
+    const { items } = await storage.list!({ bucket: 'files', limit: 2 })
+    expect(items.map(({ storageClass }) => storageClass)).toEqual(['GLACIER', undefined])
   })
 
   it('ends a listing whose truncation is not reported', async () => {

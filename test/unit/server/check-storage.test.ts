@@ -1,4 +1,4 @@
-import { checkStorage, createAttemptId, type ObjectStorage } from '@svc/db'
+import { checkStorage, createAttemptId, type ImportedItem, type ObjectStorage } from '@svc/db'
 import type { ListBytesInput, ListedBytes } from '@svc/db/adapter'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
@@ -16,6 +16,13 @@ function withoutList(storage: ObjectStorage): ObjectStorage {
 async function plant({ bucket }: Pick<World, 'bucket'>, key: string): Promise<void> {
   const terms = { contentType: 'text/plain', attemptId: createAttemptId() }
   expect(await bucket.write!({ bucket: BUCKET, key, body: new Uint8Array(5), ...terms })).toBe(true)
+}
+
+const FOLDER = {
+  bucket: BUCKET,
+  key: 'other/folder/',
+  contentType: 'text/plain',
+  attemptId: createAttemptId(),
 }
 
 async function storageKeyOf(service: Service, fill: number): Promise<string> {
@@ -56,6 +63,7 @@ describe('checkStorage', () => {
       missing: 1,
       changed: 1,
       unrecorded: 2,
+      accepted: 0,
       after: 'unknown/\u{1f600}',
     })
   })
@@ -248,6 +256,71 @@ describe('checkStorage', () => {
     await expect(checkStorage(startService().s3, input as never)).rejects.toThrow(message)
   })
 
+  it('passes over folders, and bytes that it is told to ignore', async () => {
+    const world = createWorld()
+    await plant(world, 'logs/today')
+    await plant(world, 'other/')
+    await plant(world, 'other/file')
+    await world.bucket.write!({ ...FOLDER, body: new Uint8Array(0) })
+    const service = world.start()
+    const changed = await storageKeyOf(service, 1)
+    await world.bucket.remove({ bucket: BUCKET, key: changed })
+    await plant(world, changed)
+    world.clock.advance(DAYS)
+    const asked: ImportedItem[] = []
+    const ignore = async (item: ImportedItem) => {
+      asked.push(item)
+      return item.key.startsWith('logs/') || item.key === changed
+    }
+    const { found, result } = await check(service, { ignore })
+    expect(found.sort()).toEqual(
+      [
+        ['changed', changed],
+        ['unrecorded', 'other/'],
+        ['unrecorded', 'other/file'],
+      ].sort(),
+    )
+    expect(result).toMatchObject({ items: 5, changed: 1, unrecorded: 2 })
+    expect(asked.map(({ bucket, key }) => [bucket, key])).toEqual(
+      ['logs/today', 'other/', 'other/file'].map((key) => [BUCKET, key]),
+    )
+  })
+
+  describe("if onDifference returns 'accept'", () => {
+    const accept = { onDifference: () => 'accept' as const }
+
+    /** A service with an object whose bytes were replaced by others of this size. */
+    async function withCopy(size: number) {
+      const world = createWorld()
+      const service = world.start()
+      const { key } = await service.as(OWNER).upload({ route: 'others' }, 1)
+      const row = (await service.objects.findActive({ bucket: BUCKET, key }))!
+      const at = { bucket: BUCKET, key: row.storageKey! }
+      await world.bucket.remove(at)
+      const body = new Uint8Array(size)
+      await world.bucket.write!({ ...at, body, contentType: 'text/plain', attemptId: row.attemptId })
+      return { service, row, eTag: (await world.bucket.head(at))!.eTag }
+    }
+
+    it('records the eTag of the bytes', async () => {
+      const { service, row, eTag } = await withCopy(3)
+      expect((await check(service, accept)).result).toMatchObject({ changed: 0, accepted: 1 })
+      expect(await service.objects.findActive(row)).toMatchObject({ eTag, attemptId: row.attemptId })
+      expect(eTag).not.toBe(row.eTag)
+      expect((await check(service)).found).toEqual([])
+    })
+
+    it('refuses everything but a changed object of the same size', async () => {
+      const { service, row } = await withCopy(4)
+      await expect(check(service, accept)).rejects.toThrow(
+        new TypeError(
+          `checkStorage: onDifference may return 'accept' only for a changed object of the same size (got "changed").`,
+        ),
+      )
+      expect(await service.objects.findActive(row)).toEqual(row)
+    })
+  })
+
   it('refuses a storage that lists in another order', async () => {
     const lastModified = new Date(0)
     const item = (key: string) => ({ key, size: 1, eTag: null, lastModified })
@@ -260,7 +333,7 @@ describe('checkStorage', () => {
       const list = async () => ({ items: keys.map(item), next: null })
       const { s3 } = startService({ storage: (storage) => ({ ...storage, list }) })
       const checking = checkStorage(s3, { onDifference: () => undefined })
-      await expect(checking).rejects.toThrow('must return keys in byte order')
+      await expect(checking).rejects.toThrow('does not list its keys in byte order')
     }
   })
 

@@ -44,6 +44,8 @@ export interface QueueDocument extends Stored {
   readonly claim?: string
   /** How often the oldest event has been claimed. Missing for 0. */
   readonly attempts?: number
+  /** Whether the oldest event has been claimed. Claims of either kind read only their part of the index. */
+  readonly tried: boolean
 }
 
 /** A change to record, and when it was made by the clock of the process. */
@@ -100,7 +102,7 @@ async function recording(session: ClientSession, { type, object, previous, creat
     // The increment makes this conflict with a settlement that is about to remove the queue.
     {
       q: { _id: queue },
-      u: { $inc: { n: 1 }, $setOnInsert: { ripeAt: createdAt, head: _id } },
+      u: { $inc: { n: 1 }, $setOnInsert: { ripeAt: createdAt, head: _id, tried: false } },
       upsert: true,
     },
     { q: { _id }, u: document, upsert: true },

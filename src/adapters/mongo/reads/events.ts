@@ -50,7 +50,7 @@ export function countEvents(namespace: Namespace, { now }: CountEventsQuery): Re
   const isClaimed = { $and: [{ $gt: ['$claim', null] }, { $gt: ['$ripeAt', now] }] }
   const one = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } })
   const pipeline = [
-    { $match: { ripeAt: { $exists: true } } },
+    { $match: { tried: { $in: [false, true] }, ripeAt: { $exists: true } } },
     {
       $group: {
         _id: null,

@@ -69,7 +69,7 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
     { name: 'by_scope_due', key: { scope: 1, dueAt: 1, _id: 1 }, only: 'scope' },
   ],
   events: [
-    { name: 'ripe', key: { ripeAt: 1, _id: 1 }, only: 'ripeAt' },
+    { name: 'ripe', key: { tried: 1, ripeAt: 1, _id: 1 }, only: 'ripeAt' },
     { name: 'by_queue', key: { queue: 1, order: 1 }, only: 'queue' },
   ],
   schema: [],

@@ -17,6 +17,9 @@ export async function restoreQueues({ events }: Namespace): Promise<void> {
     const next = await events.findOne({ queue: _id }, { sort: { order: 1 } })
     if (next === null) await events.deleteOne({ _id, head, n })
     else
-      await events.updateOne({ _id, head }, { $set: { head: next._id }, $unset: { claim: 1, attempts: 1 } })
+      await events.updateOne(
+        { _id, head },
+        { $set: { head: next._id, tried: false }, $unset: { claim: 1, attempts: 1 } },
+      )
   }
 }

@@ -46,7 +46,7 @@ export function createClaims(namespace: Namespace) {
   return async (call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]> => {
     if (command.reference) {
       const queue = await queueIdOf(command.reference)
-      const own = [{ $match: { _id: queue, ripeAt: { $lte: command.now } } }]
+      const own = [{ $match: { _id: queue, ...dueNow(command) } }]
       const candidates = await findCandidates(namespace, call, own, '_id_')
       return claim(namespace, call, command, candidates)
     }
@@ -56,15 +56,21 @@ export function createClaims(namespace: Namespace) {
   }
 }
 
+/** Matches the queues whose oldest event is due. The server merges the two ranges of the index if both kinds are wanted. */
+function dueNow({ now, attempted }: ClaimEventsCommand): Document {
+  return { tried: attempted ?? { $in: [false, true] }, ripeAt: { $lte: now } }
+}
+
 /** Finds the queues that are due first, or, with a larger window, some of those. */
 async function findDue(
   namespace: Namespace,
   call: Call,
-  { limit, now }: ClaimEventsCommand,
+  command: ClaimEventsCommand,
   window: number,
 ): Promise<Candidate[]> {
+  const { limit } = command
   const first: Document[] = [
-    { $match: { ripeAt: { $lte: now } } },
+    { $match: dueNow(command) },
     { $sort: { ripeAt: 1, _id: 1 } },
     { $limit: Math.min(limit * window, MAX_DRAWN) },
   ]
@@ -134,7 +140,7 @@ async function write(
     q: { _id, head, attempts, ripeAt: { $lte: now } },
     // The server might prefer the index `ripe`, which has many keys in that range.
     hint: '_id_',
-    u: { $set: { claim, ripeAt: until }, $inc: { attempts: 1 } },
+    u: { $set: { claim, ripeAt: until, tried: true }, $inc: { attempts: 1 } },
   }))
   const claimed = await updatePlainly(namespace, call, namespace.events, updates)
   if (claimed === claims.length) return claims

@@ -162,5 +162,5 @@ async function findQueues(
 /** Builds the change of a queue whose oldest event is removed: the next one is due, but not before its own time. */
 function advance({ _id, createdAt }: Pick<EventDocument, '_id' | 'createdAt'>, now: Date): object {
   const ripeAt = createdAt > now ? createdAt : now
-  return { $inc: { n: -1 }, $set: { ripeAt, head: _id }, $unset: { claim: 1, attempts: 1 } }
+  return { $inc: { n: -1 }, $set: { ripeAt, head: _id, tried: false }, $unset: { claim: 1, attempts: 1 } }
 }

@@ -49,11 +49,13 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   IF (p_sets_filename AND a.filename IS DISTINCT FROM p_filename)
     OR (p_sets_content_type AND a.content_type IS DISTINCT FROM p_content_type)
     OR (p_sets_metadata AND a.metadata::jsonb IS DISTINCT FROM p_metadata::jsonb)
+    OR (p_sets_e_tag AND a.e_tag IS DISTINCT FROM p_e_tag)
   THEN
     UPDATE {schema}.objects o SET
       filename = CASE WHEN p_sets_filename THEN p_filename ELSE o.filename END,
       content_type = CASE WHEN p_sets_content_type THEN p_content_type ELSE o.content_type END,
       metadata = CASE WHEN p_sets_metadata THEN p_metadata ELSE o.metadata END,
+      e_tag = CASE WHEN p_sets_e_tag THEN p_e_tag ELSE o.e_tag END,
       updated_at = p_now
     WHERE o.attempt_id = a.attempt_id RETURNING ${objectText('o')} INTO answer;
   ELSE
@@ -62,7 +64,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   RETURN '{"outcome":"updated","object":' || answer || '}';
 END
 $body$;
-COMMENT ON FUNCTION {schema}.update_v1 IS 'Sets the filename, content type or metadata of the active row of a key.';
+COMMENT ON FUNCTION {schema}.update_v1 IS 'Sets the filename, content type, metadata or ETag of the active row of a key.';
 `
 
 /** What the new owner gains. */

@@ -18,7 +18,7 @@ export function eventStatements(schema: SchemaName) {
   return {
     claim: named(
       'claim_events_v1',
-      `SELECT ${columns('r')} FROM {schema}.claim_events_v1($1::text, $2::text, $3::int, $4::timestamptz, $5::timestamptz) r`,
+      `SELECT ${columns('r')} FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz) r`,
     ),
     // These two return the last part of each event id.
     settle: named('settle_events_v1', 'SELECT r.id FROM {schema}.settle_events_v1($1::json) AS r(id)'),

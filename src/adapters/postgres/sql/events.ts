@@ -122,6 +122,14 @@ const lockHeld = (columns: string) => `
         AND e.attempts = s.claim FOR UPDATE
     ) h`
 
+/** Selects the events that are due first, of those that were never claimed or of all others, and locks them. */
+const dueOf = (kind: 'attempts = 0' | 'attempts > 0', isWanted: string) => `
+        SELECT * FROM (
+          SELECT e.id, e.ctid AS place, e.due_at FROM {schema}.events e
+          WHERE e.is_first AND e.${kind} AND e.due_at <= p_now AND ${isWanted}
+          ORDER BY e.due_at, e.id LIMIT p_limit FOR UPDATE SKIP LOCKED
+        ) k`
+
 /**
  * Implements `claimEvents`, `settleEvents` and `extendClaims` of core/store/driver.ts. Locked rows are updated by their
  * place in the table, which does not change while they are locked.
@@ -135,7 +143,9 @@ const lockHeld = (columns: string) => `
  * one, Postgres would walk a whole index.
  */
 export const DELIVER_EVENTS = `
-CREATE OR REPLACE FUNCTION {schema}.claim_events_v1(p_bucket text, p_key text, p_limit int, p_now timestamptz, p_until timestamptz)
+CREATE OR REPLACE FUNCTION {schema}.claim_events_v1(
+  p_bucket text, p_key text, p_attempted boolean, p_limit int, p_now timestamptz, p_until timestamptz
+)
 RETURNS TABLE (
   object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz,
   attempts int
@@ -151,8 +161,9 @@ DECLARE
 BEGIN${WRITABLE}
   IF p_key IS NULL THEN
     SELECT pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.place) INTO ids, places FROM (
-      SELECT e.id, e.ctid AS place FROM {schema}.events e WHERE e.is_first AND e.due_at <= p_now
-      ORDER BY e.due_at, e.id LIMIT p_limit FOR UPDATE SKIP LOCKED
+      SELECT u.id, u.place FROM (${dueOf('attempts = 0', 'p_attempted IS NOT TRUE')}
+        UNION ALL${dueOf('attempts > 0', 'p_attempted IS NOT FALSE')}
+      ) u ORDER BY u.due_at, u.id LIMIT p_limit
     ) d;
   ELSE
     of_object := ${digestOf('p_bucket', 'p_key')};
@@ -162,6 +173,7 @@ BEGIN${WRITABLE}
     SELECT pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.place) INTO ids, places FROM (
       SELECT e.id, e.ctid AS place FROM {schema}.events e
       WHERE e.object_digest = of_object AND e.id = oldest AND e.is_first::int = 1 AND e.due_at <= p_now
+        AND coalesce(p_attempted = (e.attempts > 0), true)
       FOR UPDATE SKIP LOCKED
     ) d;
   END IF;

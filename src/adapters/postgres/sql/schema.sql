@@ -16,8 +16,10 @@ CREATE TABLE events (
   CONSTRAINT events_pkey PRIMARY KEY (id)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=10000);
 
--- Events that can be claimed.
-CREATE INDEX events_due ON events USING btree (due_at, id) WHERE is_first;
+-- Events that can be claimed for the first time.
+CREATE INDEX events_due ON events USING btree (due_at, id) WHERE (is_first AND (attempts = 0));
+-- Events that can be claimed again.
+CREATE INDEX events_due_again ON events USING btree (due_at, id) WHERE (is_first AND (attempts > 0));
 -- Finds the oldest event of an object.
 CREATE INDEX events_of_object ON events USING btree (object_digest, id);
 
@@ -167,6 +169,7 @@ FUNCTION adopt_v1(
 FUNCTION claim_events_v1(
   p_bucket text,
   p_key text,
+  p_attempted boolean,
   p_limit integer,
   p_now timestamptz,
   p_until timestamptz
@@ -335,7 +338,7 @@ FUNCTION transfer_v1(
   p_now timestamptz
 ) RETURNS text;
 
--- Sets the filename, content type or metadata of the active row of a key.
+-- Sets the filename, content type, metadata or ETag of the active row of a key.
 FUNCTION update_v1(
   p_bucket text,
   p_key text,
@@ -347,6 +350,8 @@ FUNCTION update_v1(
   p_content_type text,
   p_sets_metadata boolean,
   p_metadata json,
+  p_sets_e_tag boolean,
+  p_e_tag text,
   p_now timestamptz
 ) RETURNS text;
 

@@ -232,8 +232,9 @@ const LEFTOVERS: Table = {
   ],
 }
 
-// A claim moves due_at to its own end. So the only index that claims use contains what can be claimed, and neither
-// claimed events nor those that wait behind an older one are ever in its way.
+// A claim moves due_at to its own end. So the indexes that claims use begin with what can be claimed, and neither claimed
+// events nor those that wait behind an older one are ever in the way. Retries have an index of their own, and no event is in
+// both: many of one kind cost a claim of the other nothing.
 const EVENTS: Table = {
   name: 'events',
   comment: 'Events that wait for delivery.',
@@ -265,8 +266,13 @@ const EVENTS: Table = {
     },
     {
       name: 'events_due',
-      definition: 'btree (due_at, id) WHERE is_first',
-      comment: 'Events that can be claimed.',
+      definition: 'btree (due_at, id) WHERE is_first AND attempts = 0',
+      comment: 'Events that can be claimed for the first time.',
+    },
+    {
+      name: 'events_due_again',
+      definition: 'btree (due_at, id) WHERE is_first AND attempts > 0',
+      comment: 'Events that can be claimed again.',
     },
   ],
   // Every event is inserted, updated and deleted, so a share of the table says nothing about its dead rows.

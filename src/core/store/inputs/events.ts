@@ -1,7 +1,17 @@
 import { decodeEventCursor } from '../cursor.js'
 import type { ObjectReference } from '../records.js'
 import { checkDate, checkObject, checkText, invalid, LATEST_DATE, shown } from '../validation/checks.js'
-import { cursor, integer, optional, pageLimit, readQuery, text, type InputOf, type ReadOf } from './fields.js'
+import {
+  boolean,
+  cursor,
+  integer,
+  optional,
+  pageLimit,
+  readQuery,
+  text,
+  type InputOf,
+  type ReadOf,
+} from './fields.js'
 
 /** 1..3600. Default 60. */
 const claimSeconds = optional(integer(1, 3600), () => 60)
@@ -16,23 +26,27 @@ const CLAIM_EVENTS = {
   bucket: optional(text('bucket')),
   /** Only events of this object. Needs `bucket`. */
   key: optional(text('key')),
+  /** `true`: only events that were claimed before. `false`: only events that never were. Default: both. */
+  attempted: optional(boolean),
 }
 export interface ClaimEventsInput extends InputOf<typeof CLAIM_EVENTS> {}
 export interface ClaimEventsCommand {
   readonly limit: number
   /** Only the oldest event of this object. */
   readonly reference: ObjectReference | null
+  /** Whether the events must have been claimed before. `null`: both kinds. */
+  readonly attempted: boolean | null
   readonly now: Date
   /** The end of the claims. */
   readonly until: Date
 }
 
 export function claimEventsCommand(input: ClaimEventsInput | undefined, now: Date): ClaimEventsCommand {
-  const { limit, claimSeconds, bucket, key } = readQuery(CLAIM_EVENTS, input ?? {})
+  const { limit, claimSeconds, bucket, key, attempted } = readQuery(CLAIM_EVENTS, input ?? {})
   if (bucket === null && key !== null) throw invalid('bucket', 'must be given together with key.')
   if (key === null && bucket !== null) throw invalid('key', 'must be given together with bucket.')
   const reference = bucket !== null && key !== null ? { bucket, key } : null
-  return { limit, reference, now, until: endOfClaim(claimSeconds, now) }
+  return { limit, reference, attempted, now, until: endOfClaim(claimSeconds, now) }
 }
 
 /** Databases accept no date after the last one. */

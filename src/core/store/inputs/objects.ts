@@ -43,6 +43,8 @@ export const CHANGES = {
   contentType: optional(text('contentType')),
   /** Replaces the metadata as a whole. `null` clears it. */
   metadata: optional(metadata),
+  /** That of the bytes, if something has stored the same bytes anew, such as a copy of the bucket. */
+  eTag: optional(text('eTag')),
 }
 type Changes = { readonly [Name in keyof typeof CHANGES]: InputOf<typeof CHANGES>[Name] }
 
@@ -50,11 +52,11 @@ type Changes = { readonly [Name in keyof typeof CHANGES]: InputOf<typeof CHANGES
 type AtLeast<Name extends keyof Changes> = Required<Pick<Changes, Name>> & Partial<Changes>
 
 /**
- * Sets at least one of `filename`, `contentType` and `metadata`. A field that is left out or `undefined` keeps its value.
- * One of the three must be named, even if its value may be `undefined`; a call in which all three are is refused.
+ * Sets at least one of `filename`, `contentType`, `metadata` and `eTag`. A field that is left out or `undefined` keeps its
+ * value. One of the four must be named, even if its value may be `undefined`; a call in which all four are is refused.
  */
 export type UpdateInput = InputOf<typeof UPDATE> &
-  (AtLeast<'filename'> | AtLeast<'contentType'> | AtLeast<'metadata'>)
+  (AtLeast<'filename'> | AtLeast<'contentType'> | AtLeast<'metadata'> | AtLeast<'eTag'>)
 
 export interface UpdateCommand extends CommandOf<typeof UPDATE> {
   /** The fields to set, at least one. `null` clears a field, and a field that is left out keeps its value. */
@@ -65,7 +67,7 @@ export function updateCommand(input: UpdateInput, now: Date): UpdateCommand {
   const target = readFields(UPDATE, input, now)
   const names = (Object.keys(CHANGES) as (keyof typeof CHANGES)[]).filter((name) => input[name] !== undefined)
   if (names.length === 0) {
-    throw invalid('input', 'must have at least one of filename, contentType and metadata.')
+    throw invalid('input', 'must have at least one of filename, contentType, metadata and eTag.')
   }
   const changes = names.map((name) => [name, CHANGES[name].read(input[name], name, now)])
   return { ...target, changes: Object.fromEntries(changes) as UpdateCommand['changes'], now }

@@ -99,7 +99,8 @@ export function planUpdate(
 }
 
 function sameDescription(a: StorageObject, b: StorageObject): boolean {
-  return a.filename === b.filename && a.contentType === b.contentType && sameMetadata(a.metadata, b.metadata)
+  const fields = ['filename', 'contentType', 'eTag'] as const
+  return fields.every((field) => a[field] === b[field]) && sameMetadata(a.metadata, b.metadata)
 }
 
 /** Compares names and values, in any order. */

@@ -4,14 +4,28 @@ import type { S3ServerCore } from '../../create-s3-server.js'
 import { secondsAfter } from '../../attempts/attempt.js'
 import { dependenciesOf } from '../../dependencies.js'
 import { bucketPart, showProgress, type BucketJobContext, type BucketJobOptions } from '../job.js'
-import { storedPosition } from '../pages.js'
-import { confirmedDifferences, pairs, type Sides, type StorageDifference } from './comparison.js'
-import { entryOf, Listing, type Place } from './listing.js'
+import { listInOrder, storedPosition } from '../pages.js'
+import {
+  confirmedDifferences,
+  pairs,
+  type IgnoreBytes,
+  type Sides,
+  type StorageDifference,
+} from './comparison.js'
+import { entryOf, Listing } from './listing.js'
 
 export interface CheckStorageOptions extends BucketJobOptions {
   /** Only bytes that are older are `unrecorded`. Seconds, 0 to 315,360,000 (ten years). Default 86,400. */
   readonly olderThanSeconds?: number | null | undefined
-  /** Called with each difference, one at a time, and awaited. If it throws, the job rejects with its error. */
+  /**
+   * Returns whether bytes that nothing names are left out, instead of reported as `unrecorded`. Empty objects whose key ends with a
+   * slash always are. If it throws, the job rejects with its error.
+   */
+  readonly ignore?: IgnoreBytes | null | undefined
+  /**
+   * Called with each difference, one at a time, and awaited. If it throws, the job rejects with its error. Returns `'accept'` for
+   * a `changed` object whose size is the same, to record the eTag that the bytes have now.
+   */
   readonly onDifference: (difference: StorageDifference) => unknown
 }
 
@@ -20,10 +34,12 @@ export interface CheckStorageResult {
   readonly items: number
   /** The number of active objects and uploads of the database that were compared. */
   readonly rows: number
-  /** The number of differences of each kind. */
+  /** The number of differences of each kind, without those that were accepted. */
   readonly missing: number
   readonly changed: number
   readonly unrecorded: number
+  /** The number of objects whose new eTag was recorded. */
+  readonly accepted: number
   /** The last key that was compared, `after` of a later run. `null` if there was none. */
   readonly after: string | null
 }
@@ -37,7 +53,7 @@ const checks = new OptionChecks(JOB)
 
 /**
  * Compares a bucket with the database, and calls `onDifference` with each object without bytes, each with other bytes than its
- * record says, and all bytes that nothing names. Changes nothing.
+ * record says, and all bytes that nothing names. Changes only the eTags that `onDifference` accepts.
  *
  * Compares two listings, with a few pages of 1000 in memory, and looks at each difference again before it calls. So traffic
  * meanwhile is never reported. `after` of the result, and of `onProgress`, is where a later run can go on.
@@ -57,11 +73,12 @@ export async function checkStorage(
 
 /** `checkStorage` for callers without a server. */
 export async function runCheck(
-  context: Omit<BucketJobContext, 'events'>,
+  context: BucketJobContext,
   options: CheckStorageOptions,
 ): Promise<CheckStorageResult> {
   checks.options(options)
   const onDifference = checks.requiredFunction('onDifference', options.onDifference)
+  const ignore = checks.function('ignore', options.ignore) ?? (() => false)
   const part = bucketPart(checks, options, context.bucket)
   const olderThanSeconds = secondsOf(options.olderThanSeconds)
   const signal = checks.signal(options.signal)
@@ -71,7 +88,7 @@ export async function runCheck(
   const items = new Listing(sides.listBucket, part.after)
   const stored = new Listing(sides.listStored, part.after)
   const oldest = secondsAfter(now(), -olderThanSeconds)
-  const counts = { items: 0, rows: 0, missing: 0, changed: 0, unrecorded: 0 }
+  const counts = { items: 0, rows: 0, missing: 0, changed: 0, unrecorded: 0, accepted: 0 }
   let { after } = part
   let done = 0
 
@@ -82,7 +99,7 @@ export async function runCheck(
     const itemEntries = items.takeUpTo(end)
     const storedEntries = stored.takeUpTo(end)
     const compared = pairs(itemEntries, storedEntries)
-    const differences = await confirmedDifferences(sides, { start: after, compared }, oldest)
+    const differences = await confirmedDifferences(sides, { start: after, compared }, oldest, ignore)
     return { end, itemEntries, storedEntries, compared, differences }
   }
 
@@ -94,8 +111,9 @@ export async function runCheck(
     if (!stretch) break
     const { end, itemEntries, storedEntries, compared, differences } = stretch
     for (const difference of differences) {
-      counts[difference.kind]++
-      await onDifference(difference)
+      const isAccepted = (await onDifference(difference)) === 'accept'
+      if (isAccepted) await acceptETag(context, difference)
+      counts[isAccepted ? 'accepted' : difference.kind]++
     }
     counts.items += itemEntries.length
     counts.rows += storedEntries.filter(({ value }) => value.object !== undefined).length
@@ -109,21 +127,32 @@ export async function runCheck(
   return { ...counts, after }
 }
 
+/** Records the eTag of bytes that were copied, unless another version has replaced the object in the meantime. */
+async function acceptETag(
+  { records, events }: BucketJobContext,
+  { kind, object, item }: StorageDifference,
+): Promise<void> {
+  if (kind !== 'changed' || object.size !== item.size) {
+    throw checks.error(
+      `onDifference may return 'accept' only for a changed object of the same size (got ${shown(kind)}).`,
+    )
+  }
+  const { bucket, key, scope, attemptId } = object
+  await records.objects.update({ bucket, key, scope, attemptId, eTag: item.eTag })
+  events?.changed({ bucket, key })
+}
+
 function sidesOf(
   { storage, records }: Pick<BucketJobContext, 'storage' | 'records'>,
   { bucket, prefix }: { readonly bucket: string; readonly prefix: string | null },
   signal: AbortSignal | null,
 ): Sides {
-  const list = storage.list?.bind(storage)
-  if (!list) throw checks.error('the storage must implement list().')
+  const list = listInOrder(checks, storage)
   return {
     bucket,
     async listBucket(after, limit) {
       const { items, next } = await list({ bucket, prefix, after, limit, ...(signal && { signal }) })
-      const entries = items.map((item) => entryOf(item.key, item))
-      // Otherwise the comparison would be wrong, or never end.
-      refuseDisorder(after, entries)
-      return { entries, next }
+      return { entries: items.map((item) => entryOf(item.key, item)), next }
     },
     async listStored(after, limit) {
       const page = await records.objects.listStored({ bucket, prefix, after: storedPosition(after), limit })
@@ -131,19 +160,6 @@ function sidesOf(
       // A shorter page is the last one.
       return { entries, next: page.length < limit ? null : page.at(-1)!.storageKey }
     },
-  }
-}
-
-/** @throws Error unless the names of a page ascend in byte order, from its start. */
-function refuseDisorder(after: string | null, entries: readonly Place[]): void {
-  let previous: Place | null = after === null ? null : entryOf(after, null)
-  for (const entry of entries) {
-    if (previous && entry.order <= previous.order) {
-      throw new Error(
-        `The storage's list must return keys in byte order (got ${JSON.stringify(entry.name)} after ${JSON.stringify(previous.name)}).`,
-      )
-    }
-    previous = entry
   }
 }
 

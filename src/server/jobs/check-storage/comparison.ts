@@ -1,6 +1,7 @@
 import type { ListedBytes } from '../../../core/object-storage.js'
 import type { StorageObject, StoredItem } from '../../../core/store/records.js'
 import { entriesWithin, type Entry, type ListEntries, type Place } from './listing.js'
+import type { ImportedItem } from '../import-objects.js'
 import { PAGE_SIZE } from '../pages.js'
 
 /** Something that bucket and database disagree about. */
@@ -66,7 +67,9 @@ function differencesOf(
   const active = objects.filter(({ status }) => status === 'active')
   if (item === null) return active.map((object) => ({ kind: 'missing', bucket, storageKey, object }))
   if (stored.length === 0) {
-    return item.lastModified <= oldest ? [{ kind: 'unrecorded', bucket, storageKey, item }] : []
+    // Tools that show a bucket as folders write an empty object for each.
+    const isFolder = item.size === 0 && storageKey.endsWith('/')
+    return item.lastModified <= oldest && !isFolder ? [{ kind: 'unrecorded', bucket, storageKey, item }] : []
   }
   // An upload that replaces the bytes under the application's own key changes them before it is confirmed.
   if (objects.length > active.length) return []
@@ -98,6 +101,9 @@ function isSameDifference(one: StorageDifference, other: StorageDifference): boo
   )
 }
 
+/** Returns whether bytes that nothing names are left out. */
+export type IgnoreBytes = (item: ImportedItem) => boolean | Promise<boolean>
+
 /** The two sides of the comparison. */
 export interface Sides {
   readonly bucket: string
@@ -120,8 +126,15 @@ export async function confirmedDifferences(
   { bucket, listBucket, listStored }: Sides,
   { start, compared }: { readonly start: string | null; readonly compared: readonly Pair[] },
   oldest: Date,
+  ignore: IgnoreBytes,
 ): Promise<readonly StorageDifference[]> {
-  const first = compared.map((pair) => differencesOf(bucket, pair, oldest))
+  const first: (readonly StorageDifference[])[] = []
+  for (const pair of compared) {
+    const differences = differencesOf(bucket, pair, oldest)
+    const isIgnored =
+      differences[0]?.kind === 'unrecorded' && (await ignore({ bucket, ...differences[0].item }))
+    first.push(isIgnored ? [] : differences)
+  }
   const from = first.findIndex(({ length }) => length > 0)
   if (from === -1) return []
   const to = first.findLastIndex(({ length }) => length > 0)

@@ -5,10 +5,13 @@ import sharp from 'sharp'
 import {
   deliverEvents,
   type DeliverEventsResult,
+  type EventHandler,
+  type ObjectMetadata,
   type S3ServerCore,
   type StorageObjectStore,
   type StoredEvent,
 } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
 import pg from 'pg'
 import { expect, vi } from 'vitest'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
@@ -56,6 +59,62 @@ const deliversUntilStopped: SnippetCheck = async (program) => {
   }
   expect(await done).toEqual({ delivered: 1, failed: [] })
   expect(log.mock.calls).toEqual([['user:worker/a.txt was activated.']])
+}
+
+interface TwoKinds {
+  readonly onEvent: EventHandler
+  readonly index: ReadonlyMap<string, string>
+  readonly notifications: readonly string[]
+}
+
+const handlesInTwoWays: SnippetCheck = async (program) => {
+  const { onEvent, index, notifications } = await run<TwoKinds>(program)
+  const store = memoryAdapter({ events: true })
+  await uploadTo(store, 'ann')
+  const errors: unknown[] = []
+  const deliver = () => deliverEvents(store, { onEvent, onError: (error) => void errors.push(error) })
+  vi.stubEnv('WEBHOOK_IS_DOWN', 'yes')
+  expect(await deliver()).toMatchObject({ delivered: 0, failed: [{ key: 'ann/a.txt' }] })
+  expect([...index.values()]).toEqual(['ann/a.txt'])
+  expect(errors).toEqual([new Error('The webhook does not respond.')])
+  vi.stubEnv('WEBHOOK_IS_DOWN', '')
+  while ((await deliver()).delivered === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(notifications).toEqual([expect.stringMatching(/ activated$/)])
+  expect(errors).toHaveLength(1)
+}
+
+/** The plan of the owner has room for two files, and both are there. */
+const improvesFiles: SnippetCheck = async (program) => {
+  const server = await run<ServerProgram & { readonly s3: Pick<S3ServerCore, 'files'> }>(program)
+  const { client, s3 } = server
+  const api = clientOf(server, 'ann')
+  const upload = async (width: number, metadata?: ObjectMetadata) => {
+    const noise = { type: 'gaussian', mean: 128, sigma: 30 } as const
+    const options = { create: { width, height: 10, channels: 3, background: 'teal', noise } } as const
+    const picture = new Uint8Array(await sharp(options).png().toBuffer())
+    return api.upload(new File([picture], 'sea.png', { type: 'image/png' }), { metadata })
+  }
+  await expect(upload(20, { improved: 'yes' })).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
+  const put = s3.files.put.bind(s3.files)
+  const [large] = [await upload(2000), await upload(3)]
+  await untilDelivered(client)
+  const { object, body } = await s3.files.get({ key: large.key })
+  expect(object).toMatchObject({ scope: 'ann', filename: 'sea.png', metadata: { improved: 'yes' } })
+  expect((await sharp(await new Response(body).arrayBuffer()).metadata()).width).toBe(1000)
+  expect(object.size).toBeLessThan(large.size!)
+  await expect(upload(2000)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
+
+  await api.delete({ key: large.key })
+  // It is deleted while it is being improved.
+  const spy = vi.spyOn(s3.files, 'put').mockImplementationOnce(async (input) => {
+    await api.delete({ key: input.key! })
+    return put(input)
+  })
+  const { key } = await upload(2000)
+  await untilDelivered(client)
+  expect(spy).toHaveBeenCalledOnce()
+  expect(await client.findActive({ bucket: 'uploads', key })).toBeNull()
+  expect(await client.countByScope('ann', 'active')).toBe(1)
 }
 
 const marksScannedFiles: SnippetCheck = async (program) => {
@@ -236,8 +295,10 @@ const refusesForgeries: SnippetCheck = async (program) => {
 
 export const eventsChecks: SnippetChecks = {
   'docs/events.md#server.ts': logsChanges,
+  'docs/events.md#handler.ts': handlesInTwoWays,
   'docs/events.md#worker.ts': deliversUntilStopped,
   'docs/events.md#thumbnails.ts': makesThumbnails,
+  'docs/events.md#improve.ts': improvesFiles,
   'docs/events.md#virus-scan.ts': marksScannedFiles,
   'docs/events.md#own-rows.ts': { onPostgres: keepsOwnRows },
   'docs/events.md#webhook.ts': sendsSignedRequests,

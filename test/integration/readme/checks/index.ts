@@ -15,6 +15,7 @@ import { gettingStartedChecks } from './getting-started.js'
 import { honoChecks } from './hono.js'
 import { httpApiChecks } from './http-api.js'
 import { mongoChecks } from './mongo.js'
+import { movingABucketChecks } from './moving-a-bucket.js'
 import { observabilityChecks } from './observability.js'
 import { postgresChecks } from './postgres.js'
 import { quotasChecks } from './quotas.js'
@@ -48,6 +49,7 @@ export const checks: SnippetChecks = {
   ...honoChecks,
   ...httpApiChecks,
   ...mongoChecks,
+  ...movingABucketChecks,
   ...observabilityChecks,
   ...postgresChecks,
   ...quotasChecks,

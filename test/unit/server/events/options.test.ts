@@ -35,6 +35,10 @@ describe('deliverEvents refuses, before anything happens,', () => {
       { pollSeconds: 86_401 },
       'deliverEvents: pollSeconds must be a number above 0 and at most 86400 (got 86401).',
     ],
+    [
+      { handlerSeconds: 0 },
+      'deliverEvents: handlerSeconds must be a number above 0 and at most 86400 (got 0).',
+    ],
     [{ claimSeconds: 0 }, 'deliverEvents: claimSeconds must be an integer from 1 to 3600 (got 0).'],
     [{ claimSeconds: 3601 }, 'deliverEvents: claimSeconds must be an integer from 1 to 3600 (got 3601).'],
     [{ concurrency: 1.5 }, 'deliverEvents: concurrency must be an integer from 1 to 1000 (got 1.5).'],
@@ -82,6 +86,7 @@ describe('deliverEvents refuses, before anything happens,', () => {
     const nothing = {
       pollSeconds: null,
       claimSeconds: null,
+      handlerSeconds: null,
       concurrency: null,
       signal: null,
       onProgress: null,
@@ -92,9 +97,11 @@ describe('deliverEvents refuses, before anything happens,', () => {
   })
 })
 
-it('createS3Server refuses an onEvent that is no function', () => {
+it.each([
+  [{ onEvent: 'x' }, 'onEvent must be a function (got "x").'],
+  [{ handlerSeconds: 86_401 }, 'handlerSeconds must be a number above 0 and at most 86400 (got 86401).'],
+])('createS3Server refuses %j', (options, message) => {
   const plugins = [db({ client: memoryAdapter(), resolveScope: () => null })]
-  expect(() =>
-    createS3Server({ storage: memoryStorage(), bucket: 'files', plugins, onEvent: 'x' as never }),
-  ).toThrow(new TypeError('createS3Server: onEvent must be a function (got "x").'))
+  const given = { storage: memoryStorage(), bucket: 'files', plugins, ...(options as object) }
+  expect(() => createS3Server(given)).toThrow(new TypeError(`createS3Server: ${message}`))
 })

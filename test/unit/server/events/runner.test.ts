@@ -10,13 +10,14 @@ it('is idle once what changes and jobs have started is done', async () => {
     onEvent: ({ object }) => handlers[object.key as 'a' | 'b'].promise,
     report: () => undefined,
     now: clock.now,
+    handlerSeconds: 3600,
   })
   await runner.idle()
   for (const key of ['a', 'b']) await activate(store, key, clock)
   const isClaimed = (count: number) => async () => (await store.countEvents()).claimed === count
   runner.changed(at('a'))
   await until(isClaimed(1))
-  const options = { claimSeconds: 60, concurrency: 1, pollSeconds: null, signal: null }
+  const options = { handlerSeconds: null, claimSeconds: 60, concurrency: 1, pollSeconds: null, signal: null }
   void runner.deliver({ ...options, onResult: () => undefined })
   await until(isClaimed(2))
 

@@ -307,7 +307,12 @@ describe('importObjects', () => {
     const { run } = await serviceOverBucket([], {
       storage: (memory) => ({ ...memory, list: async () => ({ items: [], next: 'a' }) }),
     })
-    await expect(run()).rejects.toThrow('must return a next after "a" (got "a")')
+    await expect(run()).rejects.toMatchObject({
+      ...{ code: 'STORAGE_UNAVAILABLE', retryable: false },
+      message:
+        'Bucket "files" does not list its keys in byte order (got "a" after "a"), ' +
+        'so it can be neither imported nor compared. See docs/existing-buckets.md.',
+    })
   })
 
   it('needs a storage with list', async () => {

@@ -24,6 +24,7 @@ it.each<[unknown, string]>([
     { client, idleSeconds: 86_401 },
     'idleSeconds must be a number of seconds above 0 and up to 86400 (got 86401).',
   ],
+  [{ client, bucketName: 'a' }, 'bucketName must be a function (got string).'],
   [{ client, now: new Date() }, 'now must be a function (got object).'],
 ])('s3Storage refuses invalid options: %#', (options, message) => {
   expect(() => s3Storage(options as S3StorageOptions)).toThrow(TypeError)

@@ -118,6 +118,17 @@ describe('a URL', () => {
     }
   })
 
+  it('is for the bucket that bucketName returns, which must be a name', async () => {
+    const names: Record<string, string> = { old: 'new' }
+    const storage = s3Storage({ client: clientOf(), bucketName: (bucket) => names[bucket]! })
+    for (const [, sign] of signings) {
+      expect(new URL(await sign(storage, 'old', 'key')).hostname).toBe('new.s3.eu-west-1.amazonaws.com')
+    }
+    await expect(upload(storage, 'other', 'key')).rejects.toThrow(
+      's3Storage: bucketName must return the name of a bucket (got undefined).',
+    )
+  })
+
   it('is signed with the current credentials', async () => {
     let keys = 0
     const rotating = () =>

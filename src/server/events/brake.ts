@@ -1,0 +1,46 @@
+import { keyId } from '../../core/names.js'
+import type { StoredEvent } from '../../core/store/events.js'
+
+const MAX_CHANGES = 20
+const PERIOD = 60_000
+/** A handler that changes its own object comes back to it before it has handled so many others. */
+const MAX_OBJECTS = 1000
+
+/** The last run of the handler for an object, and when changes were made during such runs. Times are in milliseconds. */
+interface Handled {
+  readonly from: number
+  readonly to: number
+  readonly changes: readonly number[]
+}
+
+/** Notices a handler that changes the object of its event: each such change is an event that calls it again, for ever. */
+export class Brake {
+  readonly #objects = new Map<string, Handled>()
+
+  /**
+   * Returns how many changes of the object were made within a minute while its handler ran here, if that is too many to call
+   * the handler now, and otherwise 0.
+   */
+  changesBefore({ object, createdAt, attempts }: StoredEvent, now: Date): number {
+    const handled = this.#objects.get(keyId(object))
+    if (!handled) return 0
+    const [at, since] = [createdAt.getTime(), now.getTime() - PERIOD]
+    const isOwn = attempts === 1 && handled.from < at && at <= handled.to
+    const changes = [...handled.changes, ...(isOwn ? [at] : [])].filter((time) => time > since)
+    this.#objects.set(keyId(object), { ...handled, changes })
+    return changes.length > MAX_CHANGES ? changes.length : 0
+  }
+
+  /** Remembers that the handler has run for the object. */
+  ran({ object }: StoredEvent, from: Date, to: Date): void {
+    const name = keyId(object)
+    const changes = this.#objects.get(name)?.changes ?? []
+    // Deleted first, so that the map is in the order of the runs.
+    this.#objects.delete(name)
+    this.#objects.set(name, { from: from.getTime(), to: to.getTime(), changes })
+    for (const [oldest] of this.#objects) {
+      if (this.#objects.size <= MAX_OBJECTS) break
+      this.#objects.delete(oldest)
+    }
+  }
+}
