@@ -58,7 +58,7 @@ async function useTwice(url: string): Promise<void> {
     const confirmed = await send('/upload/confirm', { method: 'POST', body: JSON.stringify({ key, id }) })
     expect(confirmed.status).toBe(200)
     const { headers } = await send(`/file?key=${encodeURIComponent(key)}`)
-    expect((await send(headers.get('location')!)).text).toBe('abc')
+    expect((await send(new URL(headers.get('location')!, `${url}/file`).href)).text).toBe('abc')
     expect((await send(`/object?key=${encodeURIComponent(key)}`, { method: 'DELETE' })).status).toBe(204)
   }
 }

@@ -266,12 +266,12 @@ const EVENTS: Table = {
     },
     {
       name: 'events_due',
-      definition: 'btree (due_at, id) WHERE is_first AND attempts = 0',
+      definition: 'btree (due_at, id) WHERE (is_first AND (attempts = 0))',
       comment: 'Events that can be claimed for the first time.',
     },
     {
       name: 'events_due_again',
-      definition: 'btree (due_at, id) WHERE is_first AND attempts > 0',
+      definition: 'btree (due_at, id) WHERE (is_first AND (attempts > 0))',
       comment: 'Events that can be claimed again.',
     },
   ],
