@@ -48,7 +48,7 @@ export type DownloadOptions = DownloadGuard &
         /** Lifetime of a download URL in whole seconds, 1 to 604800 (7 days). Default 900. */
         readonly expiresIn?: number | null | undefined
         /**
-         * How long `cleanUp` keeps the bytes of a deleted object, in whole seconds, up to 604800. Default: `expiresIn`. Set it if
+         * How long `cleanUp` keeps replaced bytes, in whole seconds, up to 604800. Default: `expiresIn`. Set it if
          * `files.downloadURL` signs for longer.
          */
         readonly maxExpiresIn?: number | null | undefined
@@ -59,7 +59,7 @@ export type DownloadOptions = DownloadGuard &
          * URL to its end. `maxExpiresIn` cuts off what is longer.
          */
         readonly expiresIn: (object: StorageObject) => number
-        /** The longest lifetime in whole seconds, 1 to 604800. `cleanUp` keeps the bytes of a deleted object for this long. */
+        /** The longest lifetime in whole seconds, 1 to 604800. `cleanUp` keeps replaced bytes for this long. */
         readonly maxExpiresIn: number
       }
   )

@@ -25,7 +25,7 @@ export class Brake {
     const handled = this.#objects.get(keyId(object))
     if (!handled) return 0
     const [at, since] = [createdAt.getTime(), now.getTime() - PERIOD]
-    const isOwn = attempts === 1 && handled.from < at && at <= handled.to
+    const isOwn = attempts === 1 && handled.from <= at && at <= handled.to
     const changes = [...handled.changes, ...(isOwn ? [at] : [])].filter((time) => time > since)
     this.#objects.set(keyId(object), { ...handled, changes })
     return changes.length > MAX_CHANGES ? changes.length : 0
