@@ -126,12 +126,13 @@ const servesBesideOtherKoaMiddleware: SnippetCheck = async (program) => {
   expect(await (await fetch(`${origin}/elsewhere`)).text()).toBe('the rest of your server')
 }
 
-/** Imitates a browser: `fetch` resolves relative URLs against the page. */
+/** Imitates a browser: relative URLs are resolved against the page. */
 const worksInBrowser: SnippetCheck = async (program) => {
   const { createApp } = await runSibling<AppProgram>(program, 'app.mjs')
   const client = memoryAdapter()
   const origin = await originOf(createApp({ client, storage: memoryStorage() }).app.listen(0))
   const realFetch = globalThis.fetch
+  vi.stubGlobal('location', new URL(origin))
   vi.stubGlobal('fetch', (input: string, init?: RequestInit) => realFetch(new URL(input, origin), init))
   const { uploadFile, allFiles, linkTo, deleteFile } = await run<FilesProgram>(program)
   const shown: string[] = []
