@@ -167,18 +167,26 @@ describePostgres('postgresAdapter on a server', (url) => {
     const pool = poolOf(url)
     const schema = freshSchema()
     let waiting = 0
-    const silent: PostgresPool = { connect() {}, query: () => (waiting++, new Promise(() => {})) }
+    let endSilence = (): void => undefined
+    const silence = new Promise<never>((_, reject) => {
+      endSilence = () => reject(new Error('The connection was lost.'))
+    })
+    const silent: PostgresPool = { connect() {}, query: () => (waiting++, silence) }
     let current: PostgresPool = pool
     const store = postgresAdapter(() => current, { schema })
     await store.migrate()
     current = silent
-    for (let i = 0; i < 3; i++) void store.reserve(attempt(`silent ${i}`))
-    void store.ping()
+    const held = Promise.allSettled([
+      store.ping(),
+      ...Array.from({ length: 3 }, (_, i) => store.reserve(attempt(`silent ${i}`))),
+    ])
     await expect.poll(() => waiting).toBeGreaterThan(2)
     current = pool
     const calls = Array.from({ length: 20 }, (_, i) => store.reserve(attempt(`key ${i}`)))
     expect(await Promise.all(calls)).toHaveLength(20)
     expect(await store.countByScope('scope', 'pending')).toBe(20)
+    endSilence()
+    await held
     await dropSchema(pool, schema)
     await pool.end()
   })
