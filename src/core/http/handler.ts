@@ -24,7 +24,7 @@ export interface HandlerOptions {
 }
 
 /** Returns the response to a request. Rejects only if it gets something else than a `Request`, with a `TypeError`. */
-export type Handler = (request: Request, options?: HandlerOptions | null) => Promise<Response>
+export type Handler = (request: Request, options?: HandlerOptions) => Promise<Response>
 
 /** Like {@link Handler}, for bindings. They find it as a property of the handler, so a function around a handler lacks it. */
 export type PlainHandler = (request: Request, options?: HandlerOptions) => Promise<PlainResponse>
