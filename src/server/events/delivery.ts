@@ -8,7 +8,7 @@ import { nextTurn, startTimer } from './waits.js'
 /** What an event handler gets besides the event. */
 export interface EventContext {
   /**
-   * Aborts when another process may be handling the event, or nobody waits for the handler any more: the claim was lost, the
+   * Aborts when the result of the handler no longer counts: the claim was lost, so another process may handle the event, the
    * handler has run for `handlerSeconds`, or it was still running 30 seconds after the job was stopped. Pass it on to `fetch`
    * and other calls that take one.
    */
@@ -320,8 +320,8 @@ export class EventDelivery {
 
 function selfChangeError({ object }: StoredEvent, changes: number): Error {
   return new Error(
-    `The handler has changed the object ${object.key} of its own event ${changes} times within a minute. Each change is another ` +
-      'event, so it is called again and again. Mark what the handler has done, and return if the object has the mark.',
+    `The handler changed ${object.key}, the object of its event, ${changes} times within a minute. Each change records another ` +
+      'event, which calls the handler again. Mark what the handler has done, and return if the object has the mark.',
   )
 }
 

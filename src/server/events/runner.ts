@@ -89,7 +89,7 @@ export class EventRunner {
 
   /**
    * Delivers the events of an object that this process has just changed, so its handler usually runs at once. What isn't taken, or
-   * fails, is left to a job. Never throws and never waits. With `waitUntil`, each request does all of its own deliveries: workers don't
+   * fails, is left to a job. Never throws and never waits. With `waitUntil`, each request delivers the events of its changes: workers don't
    * let a request wait for another one, and may end that at any time.
    */
   changed({ bucket, key }: ObjectReference): void {

@@ -154,7 +154,7 @@ function checkChunk(chunk: unknown): Uint8Array {
 
 /**
  * Yields the parts of a body, each as soon as it is complete and the last one once the body has ended. A body of 0 bytes has one empty
- * part. Whoever gets a part releases it.
+ * part. The caller must release each part.
  *
  * @throws StorageError `UPLOAD_MISMATCH` unless the body has exactly `size` bytes.
  */

@@ -77,7 +77,7 @@ describe.each(DOMS)('the test recipe in %s', (_, open, names) => {
     expect(await api.db.getObject({ key })).toBeNull()
   })
 
-  it.each(['with a fetch of its own', 'with XMLHttpRequest'])('uploads a Blob of Node %s', async (way) => {
+  it.each(['with a custom fetch', 'with XMLHttpRequest'])('uploads a Blob of Node %s', async (way) => {
     const page = open() as unknown as Record<string, unknown>
     for (const name of names) vi.stubGlobal(name, page[name])
     const s3 = createS3Server({

@@ -24,7 +24,7 @@ const serverOfAnn = () =>
     plugins: [db({ client: memoryAdapter(), resolveScope: () => 'user:ann' })],
   })
 
-/** Returns the methods that a page of another origin may use at an address, with cookies and a header of its own. */
+/** Returns the methods that a page on another origin may use at an address, with cookies and a custom header. */
 async function allowedMethods(url: string): Promise<string[]> {
   const allowed: string[] = []
   for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {

@@ -197,7 +197,7 @@ describe('delivery', () => {
         const { delivered, failed } = await deliverEvents(s3)
         expect({ calls, delivered, failed: failed.length }).toEqual({ calls: 21, delivered: 22, failed: 1 })
         const message = expect.stringMatching(
-          /^The handler has changed the object a of its own event 21 times/,
+          /^The handler changed a, the object of its event, 21 times/,
         ) as string
         expect(reported).toMatchObject([{ error: { message }, operation: 'deliverEvents' }])
         for (let retry = 0; retry < 5; retry++) {
