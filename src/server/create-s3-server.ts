@@ -16,7 +16,7 @@ import { DEFAULT_URL_SECONDS } from './url-terms.js'
 
 /** The members that every server has, whatever its plugins. */
 export interface S3ServerCore {
-  /** Serves every path below `basePath`. Never rejects. */
+  /** Serves every path below `basePath`. Rejects only for what is no `Request`. */
   readonly handler: Handler
   /** The base path, without a trailing slash. */
   readonly basePath: string

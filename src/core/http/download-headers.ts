@@ -26,12 +26,8 @@ export function isHeaderText(text: string): boolean {
 function namedDisposition(disposition: Disposition, filename: string): string {
   const ascii = filename.replace(/[^ -~]|["%\\]/gu, '_')
   // Only underscores name nothing, and make signed URLs longer.
-  const named = /[^_]/.test(withoutExtension(ascii)) ? ` filename="${ascii}";` : ''
+  const named = /[^_]/.test(ascii.replace(EXTENSION, '')) ? ` filename="${ascii}";` : ''
   return `${disposition};${named} filename*=UTF-8''${encoded(filename)}`
-}
-
-function withoutExtension(filename: string): string {
-  return filename.replace(EXTENSION, '')
 }
 
 const EXTENSION = /(?<=[^.])\.[^.]+$/su

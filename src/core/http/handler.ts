@@ -23,7 +23,7 @@ export interface HandlerOptions {
   readonly body?: RequestBody
 }
 
-/** Returns the response to a request. Rejects only if it gets something else than a `Request`, with a `TypeError`. */
+/** Returns the response to a request. Rejects with a `TypeError` for anything but a `Request`, and never otherwise. */
 export type Handler = (request: Request, options?: HandlerOptions) => Promise<Response>
 
 /** Like {@link Handler}, for bindings. They find it as a property of the handler, so a function around a handler lacks it. */

@@ -54,14 +54,18 @@ it.each([
 })
 
 describe.each(DOMS)('the test recipe in %s', (_, open, names) => {
-  it.each([5, 16 * 1024 ** 2 + 1])('uploads and downloads %i bytes', async (size) => {
+  function openPage() {
     const page = open() as unknown as Record<string, unknown>
     for (const name of names) vi.stubGlobal(name, page[name])
-    const s3 = createS3Server({
+    return createS3Server({
       storage: memoryStorage(),
       bucket: 'uploads',
       plugins: [db({ client: memoryAdapter(), resolveScope: () => 'user:ann' })],
     })
+  }
+
+  it.each([5, 16 * 1024 ** 2 + 1])('uploads and downloads %i bytes', async (size) => {
+    const s3 = openPage()
     const { api } = createS3Client({
       baseURL: 'http://app.test',
       plugins: [dbClient()],
@@ -78,13 +82,7 @@ describe.each(DOMS)('the test recipe in %s', (_, open, names) => {
   })
 
   it.each(['with a custom fetch', 'with XMLHttpRequest'])('uploads a Blob of Node %s', async (way) => {
-    const page = open() as unknown as Record<string, unknown>
-    for (const name of names) vi.stubGlobal(name, page[name])
-    const s3 = createS3Server({
-      storage: memoryStorage(),
-      bucket: 'uploads',
-      plugins: [db({ client: memoryAdapter(), resolveScope: () => 'user:ann' })],
-    })
+    const s3 = openPage()
     const serve: typeof fetch = (input, init) => s3.handler(new Request(input, { ...init, signal: null }))
     vi.stubGlobal('fetch', serve)
     const { api } = createS3Client({

@@ -1,23 +1,19 @@
 import { deliverEvents, type EventHandler, type StoredEvent } from '@svc/db'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { SECOND } from '../../../conformance/clock.js'
 import { around, startService } from '../service.js'
 import { activate, at, deferred, recordingStore, remaining, until } from './changed-objects.js'
+import { withFakeTimers } from './fake-timers.js'
 
 const MINUTE = 60
 
 describe('delivery', () => {
   let { store, clock } = recordingStore()
   let errors: { readonly message: string; readonly key: string | undefined }[] = []
+  const pass = withFakeTimers(() => clock)
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     ;({ store, clock } = recordingStore())
     errors = []
-  })
-  afterEach(() => {
-    // Nothing is left that would keep a process alive.
-    expect(vi.getTimerCount()).toBe(0)
-    vi.useRealTimers()
   })
 
   const deliver = (onEvent: EventHandler, options: object = {}) =>
@@ -28,14 +24,6 @@ describe('delivery', () => {
       now: clock.now,
       ...options,
     })
-
-  /** Moves the clock and the timers together. */
-  async function pass(seconds: number, step = 1): Promise<void> {
-    for (let passed = 0; passed < seconds; passed += step) {
-      clock.advance(step * SECOND)
-      await vi.advanceTimersByTimeAsync(step * SECOND)
-    }
-  }
 
   describe('of a handler that never returns', () => {
     const hangs = () => new Promise<never>(() => {})

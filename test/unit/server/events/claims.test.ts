@@ -1,21 +1,17 @@
 import { deliverEvents, StorageError, type EventHandler } from '@svc/db'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { SECOND } from '../../../conformance/clock.js'
 import { around } from '../service.js'
 import { activate, deferred, recordingStore, remaining } from './changed-objects.js'
+import { withFakeTimers } from './fake-timers.js'
 
 describe('a claim', () => {
   let { store, clock } = recordingStore()
   let errors: unknown[] = []
+  const pass = withFakeTimers(() => clock)
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     ;({ store, clock } = recordingStore())
     errors = []
-  })
-  afterEach(() => {
-    // Nothing is left that would keep a process alive.
-    expect(vi.getTimerCount()).toBe(0)
-    vi.useRealTimers()
   })
 
   const deliver = (onEvent: EventHandler, options: object = {}) =>
@@ -26,14 +22,6 @@ describe('a claim', () => {
       claimSeconds: 60,
       ...options,
     })
-
-  /** Moves the clock and the timers together. */
-  async function pass(seconds: number): Promise<void> {
-    for (let i = 0; i < seconds; i++) {
-      clock.advance(SECOND)
-      await vi.advanceTimersByTimeAsync(SECOND)
-    }
-  }
 
   it('lasts as long as the handler runs', async () => {
     await activate(store, 'a', clock)
