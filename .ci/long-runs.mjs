@@ -7,6 +7,8 @@ const MEMORY = ['test/conformance-runs/memory', 'test/conformance-runs/mutants']
 const STORE = [...MEMORY, 'test/integration/postgres/conformance']
 /** Hono in a worker, and the handler in other runtimes. */
 const BINDING = ['test/package/runtimes']
+/** The bindings in NestJS, Connect and Vite. */
+const SERVERS = ['test/package/servers']
 
 /** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
@@ -25,7 +27,7 @@ const TOUCHED = [
     path: 'src/adapters/mongo/',
     runs: ['test/integration/mongo/conformance', 'test/integration/mongo/races.'],
   },
-  { path: 'src/bindings/', runs: BINDING },
+  { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
   { path: 'src/client/', runs: ['test/package/toolchains'] },
   { path: 'src/server/', runs: ['test/unit/server'] },
   {
@@ -34,6 +36,9 @@ const TOUCHED = [
   },
   { path: 'test/broken-stores/', runs: ['test/conformance-runs'] },
   { path: 'test/conformance/', runs: ['test/conformance-runs'] },
+  { path: 'test/package/applications/servers/', runs: SERVERS },
+  // Four development servers, too long for a part of the source: a change of the client or of URLs waits for the night.
+  { path: 'test/package/applications/front-ends/', runs: ['test/package/front-ends'] },
 ]
 
 /** What changes everything. */
