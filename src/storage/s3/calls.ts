@@ -149,8 +149,8 @@ export function valueIf<T>(isExpected: (error: unknown) => boolean, value: T): (
   }
 }
 
-export function incompleteResponse(): Error {
-  return new Error('the response lacks fields that S3 guarantees')
+export function incompleteResponse(missing = 'fields that S3 guarantees'): Error {
+  return new Error(`the response lacks ${missing}`)
 }
 
 /** Decodes a key of a listing, in which S3 encodes a space as `+`. */

@@ -39,7 +39,7 @@ export function s3Multipart(
       run('multipart.create', input, async (options) => {
         const command = new CreateMultipartUploadCommand(newObject(input))
         const { UploadId: uploadId, $metadata } = await client.send(command, options)
-        if (!uploadId) throw incompleteResponse()
+        if (!uploadId) throw incompleteResponse('the UploadId')
         // If a retry started a second upload, the id of the first one is unknown. Reject, because the server then looks for
         // all uploads to the key.
         const repeated = ($metadata.attempts ?? 1) > 1
@@ -76,7 +76,7 @@ export function s3Multipart(
           })
           removeChecksums(command)
           const part = await client.send(command, options).catch(valueIf(isNoSuchUpload, null))
-          if (part && !part.ETag) throw incompleteResponse()
+          if (part && !part.ETag) throw incompleteResponse('the ETag of the part')
           return part?.ETag ?? null
         },
         secondsToSend(input.body, timeoutSeconds),

@@ -82,8 +82,14 @@ describeS3('s3Storage with unusual responses', (server) => {
   it('rejects an upload without an id', async () => {
     proxy.faults(ok('<InitiateMultipartUploadResult></InitiateMultipartUploadResult>'))
     const input = { ...at, contentType: 'a/b', attemptId: 'a' }
-    await expect(storage.multipart!.create(input)).rejects.toThrow(
-      'the response lacks fields that S3 guarantees',
+    await expect(storage.multipart!.create(input)).rejects.toThrow('the response lacks the UploadId')
+  })
+
+  it('rejects a part without an ETag, and says so', async () => {
+    proxy.faults(ok(''))
+    const part = { ...upload, partNumber: 1, body: new Uint8Array(5) }
+    await expect(storage.multipart!.writePart!(part)).rejects.toThrow(
+      's3Storage: multipart.writePart failed in bucket "files": Error: the response lacks the ETag of the part',
     )
   })
 
