@@ -21,6 +21,11 @@ export async function whileWatched<T>(
   const mark = `/* migrate() ${crypto.randomUUID()} */`
   const marked: Database = {
     ...database,
+    // It may be asking again and again whether another process has built an index.
+    async run(...call) {
+      signal?.throwIfAborted()
+      return database.run(...call)
+    },
     async script(first, ...others) {
       signal?.throwIfAborted()
       return database.script(`${mark} ${first}`, ...others)
