@@ -149,7 +149,7 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
     },
 
     async migrate() {
-      const result = await migrate(namespace, events).catch(rethrow)
+      const result = await migrate(namespace, events, withDeadline).catch(rethrow)
       state.forget()
       return result
     },

@@ -11,11 +11,14 @@ export interface Call {
   lastError: unknown
 }
 
+/** Runs work as a call with a deadline. */
+export type Deadline = <T>(work: (call: Call) => Promise<T>) => Promise<T>
+
 /**
  * Limits calls to `timeout` milliseconds, retries included. Each rejects once its deadline has passed. The driver itself
  * waits as long as the connection is open, which is forever if the server hangs.
  */
-export function createDeadline(timeout: number) {
+export function createDeadline(timeout: number): Deadline {
   return <T>(work: (call: Call) => Promise<T>) =>
     new Promise<T>((resolve, reject) => {
       let expire = () => {}
@@ -33,13 +36,6 @@ export function createDeadline(timeout: number) {
         .then(resolve, reject)
         .finally(() => clearTimeout(timer))
     })
-}
-
-/** A call without a deadline. */
-export const NO_DEADLINE: Call = {
-  hasTimedOut: false,
-  timedOut: new Promise(() => {}),
-  lastError: undefined,
 }
 
 /** Combines calls that share work: the combination times out when the last of them does. */

@@ -1,5 +1,5 @@
 import type { MigrationResult } from '../../../core/store/contract.js'
-import { backOff, NO_DEADLINE } from '../connection/deadline.js'
+import { backOff, type Deadline } from '../connection/deadline.js'
 import { isRetryable, serverCode } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
 import { describeDifference, indexDifferences } from './verify.js'
@@ -17,10 +17,16 @@ const MAX_RETRIES = 20
  *
  * Turns events on or off; `undefined` leaves them as they are. They are on if another process turns them on meanwhile.
  *
+ * Only what reads has a deadline: building an index may take hours.
+ *
  * @throws StorageError `DATABASE_UNAVAILABLE` if the server, a collection or an index can't be used.
  */
-export async function migrate(namespace: Namespace, events: boolean | undefined): Promise<MigrationResult> {
-  const migration: Migration = { events, requestsAtStart: null }
+export async function migrate(
+  namespace: Namespace,
+  events: boolean | undefined,
+  withDeadline: Deadline,
+): Promise<MigrationResult> {
+  const migration: Migration = { events, withDeadline, requestsAtStart: null }
   for (let failures = 0; ; failures++) {
     try {
       return await migrateOnce(namespace, migration)
@@ -35,17 +41,19 @@ export async function migrate(namespace: Namespace, events: boolean | undefined)
 /** One call of `migrate()`, which may take several tries. */
 interface Migration {
   readonly events: boolean | undefined
+  readonly withDeadline: Deadline
   /** `eventRequests` of the state when the first try began. */
   requestsAtStart: number | null
 }
 
-// Without a deadline: building an index may take hours.
 async function migrateOnce(namespace: Namespace, migration: Migration): Promise<MigrationResult> {
-  const { events } = migration
-  refuse(await serverFlaw(namespace))
-  refuse((await collectionFlaws(namespace))[0])
-  refuse((await shardingFlaws(namespace))[0])
-  const before = await readState(namespace, NO_DEADLINE)
+  const { events, withDeadline } = migration
+  const before = await withDeadline(async (call) => {
+    refuse(await serverFlaw(namespace))
+    refuse((await collectionFlaws(namespace))[0])
+    refuse((await shardingFlaws(namespace))[0])
+    return readState(namespace, call)
+  })
   refuse(tooNew(before))
   migration.requestsAtStart ??= before.eventRequests
   const ofEvents = namespace.db.listCollections({ name: namespace.events.collectionName })
@@ -69,7 +77,7 @@ async function migrateOnce(namespace: Namespace, migration: Migration): Promise<
   const turnOn = turnsOn && { $set: { events: true }, $inc: { eventRequests: 1 } }
   await namespace.schema.updateOne({ _id: STATE_ID }, { $max: state, ...turnOn }, { upsert: true })
   if (events === false) await turnOff(namespace, migration.requestsAtStart)
-  const after = await readState(namespace, NO_DEADLINE)
+  const after = await withDeadline((call) => readState(namespace, call))
   refuse(tooNew(after))
   return { from: before.version, to: after.version }
 }
