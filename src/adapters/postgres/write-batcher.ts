@@ -1,5 +1,6 @@
 import { detached } from '../../core/detached.js'
 import { StorageError } from '../../core/errors.js'
+import { TIME_LIMIT } from './connection/time-limit.js'
 
 /** Milliseconds after which a further job whose key is held joins another batch. */
 const HELD_PAUSE = 100
@@ -56,6 +57,8 @@ interface Queue<Job, Result> {
 interface QueuedJob<Job, Result> {
   readonly job: Job
   readonly conflictKey: string
+  /** When it arrived, in milliseconds. */
+  readonly since: number
   readonly resolve: (result: Result) => void
   readonly reject: (reason: unknown) => void
 }
@@ -87,11 +90,16 @@ export function createWriteBatcher<Job, Result>(
   /** Starts jobs that waited, which are those of other callers. */
   const startNext: typeof startBatches = (...queue) => detached(() => startBatches(...queue))
 
-  /** Takes the first jobs that may share a batch now. A job overtakes only jobs with other conflict keys. */
+  /**
+   * Takes the first jobs that may share a batch now. A job overtakes only jobs with other conflict keys. Jobs that have waited for
+   * too long end: otherwise, each batch that gets no response would add its time to the wait of all behind it.
+   */
   function takeBatch(queue: Jobs): Queued[] {
     const batch: Queued[] = []
     const seen = new Set(queue.busy)
+    const earliest = performance.now() - TIME_LIMIT
     queue.waiting = queue.waiting.filter((queued) => {
+      if (queued.since <= earliest) return queued.reject(waitedTooLong())
       const isTaken = batch.length < maxBatchSize && !seen.has(queued.conflictKey)
       seen.add(queued.conflictKey)
       if (isTaken) batch.push(queued)
@@ -168,7 +176,7 @@ export function createWriteBatcher<Job, Result>(
         const conflictKey = conflictKeyOf(job)
         let queue = queues.get(queueKey)
         if (queue === undefined) queues.set(queueKey, (queue = { waiting: [], inFlight: 0, busy: new Set() }))
-        queue.waiting.push({ job, conflictKey, resolve, reject })
+        queue.waiting.push({ job, conflictKey, since: performance.now(), resolve, reject })
         startBatches(queueKey, queue)
         if (queue.waiting.length > maxWaiting) queue.waiting.pop()!.reject(queueFull(maxWaiting))
       })
@@ -181,5 +189,10 @@ export function createWriteBatcher<Job, Result>(
 
 function queueFull(maxWaiting: number): StorageError {
   const message = `Too many writes of one scope: ${maxWaiting} are waiting already, so this one was not started.`
+  return new StorageError('DATABASE_UNAVAILABLE', { message })
+}
+
+function waitedTooLong(): StorageError {
+  const message = `Earlier writes of the scope took longer than ${TIME_LIMIT / 1000} s, so this one was not started.`
   return new StorageError('DATABASE_UNAVAILABLE', { message })
 }

@@ -253,6 +253,20 @@ it('rejects a job of a queue in which too many are waiting', async () => {
   expect(await Promise.all(calls)).toEqual(['a done', 'b done', 'c done', 'f done'])
 })
 
+it('rejects jobs that have waited for a minute, instead of letting each batch without a response delay them', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const { started, add } = batcherToEnd()
+  const calls = ['silent', 'a', 'b'].map((job) => add(job).catch(String))
+  vi.advanceTimersByTime(59_999)
+  calls.push(add('next'))
+  vi.advanceTimersByTime(1)
+  await started[0]!.fail(new Error('no response'))
+  expect(started.slice(1).map(({ jobs }) => jobs)).toEqual([['next']])
+  await started[1]!.end()
+  const late = 'StorageError: Earlier writes of the scope took longer than 60 s, so this one was not started.'
+  expect(await Promise.all(calls)).toEqual(['Error: no response', late, late, 'next done'])
+})
+
 it('a job that waits runs in the async context of no other caller', async () => {
   const callers = new AsyncLocalStorage<string>()
   const seen: string[] = []
