@@ -114,7 +114,7 @@ describe.skipIf(executablePath === null || 'reason' in radosgw)('a recording beh
 })
 
 /** Returns the header of a WAV file: stereo, 48 kHz, 16 bits. */
-function wavHeader(): Buffer {
+function wavHeader() {
   const header = Buffer.alloc(44)
   header.write('RIFF', 0)
   header.writeUInt32LE(36 + SIZE, 4)
