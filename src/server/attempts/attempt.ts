@@ -1,11 +1,12 @@
 import { StorageError } from '../../core/errors.js'
+import { essenceOf } from '../../core/http/media-type.js'
 import type { StoredBytes } from '../../core/object-storage.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { ErrorContext } from '../../core/reporter.js'
 import { createAttemptId, timeOfAttempt } from '../../core/store/attempt-id.js'
 import type { RemoveInput } from '../../core/store/contract.js'
 import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
-import { essenceOf, type RoutePolicy, type UploadKeys } from '../routes.js'
+import type { RoutePolicy, UploadKeys } from '../routes.js'
 import { bytesOf, type SignalSource } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 
