@@ -5,7 +5,7 @@ import type { RecordKeeper } from '../../core/plugin.js'
 import { attemptId, metadata, optional, size, text, type ReadOf } from '../../core/store/inputs/fields.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
-import { notFound, type UploadRequest } from '../attempts/attempt.js'
+import { attemptNotFound, type UploadRequest } from '../attempts/attempt.js'
 import type { OperationPolicy } from '../options.js'
 import {
   buildKeys,
@@ -110,7 +110,7 @@ export async function ownPending(
   scope: string,
 ): Promise<StorageObject> {
   const pending = await findPending(records, attempt, scope)
-  if (!pending) throw notFound()
+  if (!pending) throw attemptNotFound()
   return pending
 }
 
@@ -128,7 +128,7 @@ export async function ownAttempt(
   if (pending) return pending
   const { bucket, key, id } = attempt
   const active = await records.objects.findActive({ bucket, key, scope })
-  if (active?.scope !== scope || active.attemptId !== id) throw notFound()
+  if (active?.scope !== scope || active.attemptId !== id) throw attemptNotFound()
   return active
 }
 

@@ -7,8 +7,8 @@ import { toClientObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 import {
   abortMultipartUpload,
+  attemptNotFound,
   confirmUpload,
-  notFound,
   reserveUpload,
   urlExpiry,
 } from '../attempts/attempt.js'
@@ -199,7 +199,7 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
       const at = { ...bytesOf(row, request), uploadId }
       const page = await dependencies.multipart.listParts({ ...at, after: last })
       // Completed or aborted: either way, it takes no more parts. `/multipart/complete` distinguishes the two.
-      if (page === null) throw notFound()
+      if (page === null) throw attemptNotFound()
       const parts = page.parts.map(({ partNumber, size }) => ({ partNumber, size }))
       const partSize = partSizeOf(row.declaredSize ?? 0)
       return { status: 200, body: { partSize, parts, ...(page.next !== null && { next: page.next }) } }
@@ -248,7 +248,7 @@ function abortEndpoint(dependencies: MultipartDependencies): Endpoint {
     own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
     async act({ bucket, key, id, uploadId }, _, { scope, request }) {
       const released = await records.objects.release({ bucket, key, id, scope, uploadId })
-      if (!released) throw notFound()
+      if (!released) throw attemptNotFound()
       await abortMultipartUpload(dependencies, { ...released, uploadId }, { request, operation })
       return { status: 204 }
     },

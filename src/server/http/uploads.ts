@@ -2,8 +2,8 @@ import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpo
 import { MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/store/records.js'
 import {
+  attemptNotFound,
   confirmUpload,
-  notFound,
   releaseOnFailure,
   reserveUpload,
   uploadReservationSeconds,
@@ -133,7 +133,7 @@ function abortEndpoint({ records, bucket: defaultBucket }: ServerDependencies): 
     own: (attempt, { scope }) => ownPending(records, attempt, scope),
     async act({ bucket, key, id }, _, { scope }) {
       const released = await records.objects.release({ bucket, key, id, scope })
-      if (!released) throw notFound()
+      if (!released) throw attemptNotFound()
       return { status: 204 }
     },
   })
