@@ -25,7 +25,7 @@ import {
 } from '../attempts/parts.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import { attemptFields, ownAttempt, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
+import { attemptFields, failure, ownAttempt, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
 
 /** How many URLs one request may ask for. */
 const MAX_URLS = 100
@@ -177,7 +177,7 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
     method: 'POST',
     path: '/multipart/list',
     operation: 'multipart.list',
-    body: { after, ...multipartFields(dependencies.bucket) },
+    body: { after, ...multipartFields(dependencies.bucket), failure },
     describe: () => ({
       summary: 'Lists the parts that are in the bucket, for resuming an upload.',
       answer: {
@@ -195,7 +195,8 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
     }),
     own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
-    async act({ after: last, uploadId }, row, { request }) {
+    async act({ after: last, uploadId, failure }, row, { request }) {
+      dependencies.refusedPuts.report(row, failure, request)
       const at = { ...bytesOf(row, request), uploadId }
       const page = await dependencies.multipart.listParts({ ...at, after: last })
       // Completed or aborted: either way, it takes no more parts. `/multipart/complete` distinguishes the two.
@@ -239,14 +240,15 @@ function abortEndpoint(dependencies: MultipartDependencies): Endpoint {
     method: 'POST',
     path: '/multipart/abort',
     operation,
-    body: multipartFields(dependencies.bucket),
+    body: { ...multipartFields(dependencies.bucket), failure },
     describe: () => ({
       summary: 'Aborts a multipart upload.',
       answer: { status: 204, description: 'The upload has ended.' },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
     own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
-    async act({ bucket, key, id, uploadId }, _, { scope, request }) {
+    async act({ failure, bucket, key, id, uploadId }, row, { scope, request }) {
+      dependencies.refusedPuts.report(row, failure, request)
       const released = await records.objects.release({ bucket, key, id, scope, uploadId })
       if (!released) throw attemptNotFound()
       await abortMultipartUpload(dependencies, { ...released, uploadId }, { request, operation })

@@ -65,14 +65,20 @@ const named = (path: string, { key }: Target) => `${path}?key=${encodeURICompone
 const multipart = (verb: string): [string, Ask] => [
   `multipart ${verb}`,
   (caller, { key, id, uploadId = 'u1' }) =>
-    caller.send('POST', `/multipart/${verb}`, { key, id, uploadId, partNumbers: [1] }),
+    caller.send('POST', `/multipart/${verb}`, { key, id, uploadId, partNumbers: [1], failure }),
 ]
+/** What a stranger may say about an attempt, which must not reach `onError`. */
+const failure = { status: 403, message: 'AccessDenied' }
 
 /** Every request that names an object, or counts or lists objects. */
 const verbs: Record<string, Ask> = {
   confirm: (caller, target) => caller.confirm(target),
   'confirm of an unknown attempt': (caller, { key }) => caller.confirm({ key, id: MISSING.id }),
   abort: (caller, target) => caller.abort(target),
+  'abort of a refused PUT': (caller, { key, id }) =>
+    caller.send('POST', '/upload/abort', { key, id, failure }),
+  'abort with an invalid failure': (caller, { key, id }) =>
+    caller.send('POST', '/upload/abort', { key, id, failure: 'x' }),
   'abort of an unknown attempt': (caller, { key }) => caller.abort({ key, id: MISSING.id }),
   ...Object.fromEntries(['parts', 'list', 'complete', 'abort'].map(multipart)),
   download: (caller, { key }) => caller.download(key),
