@@ -8,8 +8,7 @@ const MEDIA_TYPE =
 const ESSENCE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?= *(?:;|$))/
 
 /** A parameter whose value is quoted, or has nothing that can't be quoted as it is. */
-const PARAMETER =
-  /; *([\w!#$%&'*+.^`|~-]+)=("(?:[ !#-[\]-~]|\\[ -~])*" *|[ !#-:<-[\]-~]+)(?=;|$)/g
+const PARAMETER = /; *([\w!#$%&'*+.^`|~-]+)=("(?:[ !#-[\]-~]|\\[ -~])*" *|[ !#-:<-[\]-~]+)(?=;|$)/g
 
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 

@@ -3,7 +3,15 @@ import type { Call, GuardPlan } from '../../core/http/endpoint.js'
 import { bucketOr, described, readSent, type HttpField, type SentValues } from '../../core/http/fields.js'
 import { nullable, withProperties } from '../../core/openapi/schemas.js'
 import type { RecordKeeper } from '../../core/plugin.js'
-import { attemptId, integer, metadata, optional, size, text, type ReadOf } from '../../core/store/inputs/fields.js'
+import {
+  attemptId,
+  integer,
+  metadata,
+  optional,
+  size,
+  text,
+  type ReadOf,
+} from '../../core/store/inputs/fields.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 import { attemptNotFound, type UploadRequest } from '../attempts/attempt.js'

@@ -199,29 +199,35 @@ describe("the caller's own object", () => {
   })
 })
 
-it.each([true, false])('an upload to the key of another scope is a KEY_CONFLICT, the only response that reveals a key (overwrite: %s)', async (overwrite) => {
-  const routes = { docs: { key: () => KEY, overwrite } }
-  const service = startService({ routes })
-  await service.as('user:2').upload()
-  const before = await holdings(service, 'user:2')
-  const active = await seen(await service.as('user:1').begin())
-  expect(active.status).toBe(409)
-  const parts = { contentType: 'text/plain', filename: 'a.txt', size: 3 }
-  expect(await seen(await service.as('user:1').send('POST', '/multipart', parts))).toEqual(active)
-  expect(await holdings(service, 'user:2')).toEqual(before)
-  const pending = startService({ routes })
-  await pending.as('user:2').begun()
-  expect(await seen(await pending.as('user:1').begin())).toEqual(active)
-})
+it.each([true, false])(
+  'an upload to the key of another scope is a KEY_CONFLICT, the only response that reveals a key (overwrite: %s)',
+  async (overwrite) => {
+    const routes = { docs: { key: () => KEY, overwrite } }
+    const service = startService({ routes })
+    await service.as('user:2').upload()
+    const before = await holdings(service, 'user:2')
+    const active = await seen(await service.as('user:1').begin())
+    expect(active.status).toBe(409)
+    const parts = { contentType: 'text/plain', filename: 'a.txt', size: 3 }
+    expect(await seen(await service.as('user:1').send('POST', '/multipart', parts))).toEqual(active)
+    expect(await holdings(service, 'user:2')).toEqual(before)
+    const pending = startService({ routes })
+    await pending.as('user:2').begun()
+    expect(await seen(await pending.as('user:1').begin())).toEqual(active)
+  },
+)
 
-it.each(uploads)('$name over an own object says that the route does not allow overwrite', async ({ begin }) => {
-  const caller = startService({ routes: { docs: { key: () => KEY } } }).as('user:2')
-  await begin(caller)
-  expect((await begin(caller)).status).toBe(201)
-  await caller.upload()
-  expect(await errorOf(await begin(caller))).toEqual({
-    status: 409,
-    code: 'KEY_CONFLICT',
-    message: 'You have an object with this key, and the upload route "docs" does not allow overwrite.',
-  })
-})
+it.each(uploads)(
+  '$name over an own object says that the route does not allow overwrite',
+  async ({ begin }) => {
+    const caller = startService({ routes: { docs: { key: () => KEY } } }).as('user:2')
+    await begin(caller)
+    expect((await begin(caller)).status).toBe(201)
+    await caller.upload()
+    expect(await errorOf(await begin(caller))).toEqual({
+      status: 409,
+      code: 'KEY_CONFLICT',
+      message: 'You have an object with this key, and the upload route "docs" does not allow overwrite.',
+    })
+  },
+)

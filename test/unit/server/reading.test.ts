@@ -301,11 +301,7 @@ describe('the URL that GET /file redirects to', () => {
       'image',
       '/image/png',
     ],
-    ...[
-      'image/png, text/html',
-      ' image/png',
-      undefined,
-    ],
+    ...['image/png, text/html', ' image/png', undefined],
   ]
   it.each([
     ['inline', shown],

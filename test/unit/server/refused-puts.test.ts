@@ -42,8 +42,15 @@ describe.each(Object.entries(requests))('failure in %s', (name, begin) => {
     const send = await begin(as('user:1'))
     for (const invalid of [
       ...['x', 7, true, [], {}, { status: 403 }, { message: 'x' }, { status: '403', message: 'x' }],
-      ...[{ status: 1.5, message: 'x' }, { status: -1, message: 'x' }, { status: 1000, message: 'x' }],
-      ...[{ status: 403, message: null }, { status: 403, message: 'x'.repeat(501) }],
+      ...[
+        { status: 1.5, message: 'x' },
+        { status: -1, message: 'x' },
+        { status: 1000, message: 'x' },
+      ],
+      ...[
+        { status: 403, message: null },
+        { status: 403, message: 'x'.repeat(501) },
+      ],
     ]) {
       const error = { status: 400, code: 'VALIDATION_ERROR', params: { field: 'failure' } }
       expect([invalid, await errorOf(await send(invalid))]).toMatchObject([invalid, error])
@@ -61,7 +68,9 @@ describe.each(Object.entries(requests))('failure in %s', (name, begin) => {
 describe('refused PUTs', () => {
   it('say that the browser could not read a response', async () => {
     const { as, reported } = startService()
-    await (await list(as('user:1')))({ status: null, message: '' })
+    await (
+      await list(as('user:1'))
+    )({ status: null, message: '' })
     expect(String(reported[0]!.error)).toMatch(
       /^Error: The client could not read a response of the bucket "files" to a PUT\. Its CORS rules or its address may be wrong\..* reports: ""$/,
     )
@@ -70,7 +79,9 @@ describe('refused PUTs', () => {
   it('are quoted without characters that change a log', async () => {
     const { as, reported } = startService()
     const message = '"a\r\n\u001b[2J\u007f\u0085\u009b\u2028\u202e\u2066\u{e0041}é'
-    await (await list(as('user:1')))({ status: 500, message })
+    await (
+      await list(as('user:1'))
+    )({ status: 500, message })
     expect(String(reported[0]!.error)).toContain(
       String.raw`"\"a\r\n\u001b[2J\u{7f}\u{85}\u{9b}\u{2028}\u{202e}\u{2066}\u{e0041}é"`,
     )
@@ -98,7 +109,9 @@ describe('refused PUTs', () => {
     await first(failure)
     expect(reported).toHaveLength(1001)
     clock.advance(MINUTE)
-    await (await list(as('user:1')))(failure)
+    await (
+      await list(as('user:1'))
+    )(failure)
     await first(failure)
     await second(failure)
     expect(reported).toHaveLength(1004)

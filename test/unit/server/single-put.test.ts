@@ -74,9 +74,19 @@ describe('POST /upload', () => {
       ['text/plain; a="b;c"; d=/', 'text/plain;a="b;c";d="/"'],
       [`a/b;c=${'x'.repeat(248)},`, 'a/b'],
       ['text/plain; a="b", text/html;c=d', 'text/plain;c=d'],
-      ...['', ' ', '; ', '; a', '; a=', '; a= ', '; a = b', '; a="b', ';, text/html', '; a=b"c', '; a=b\\'].map(
-        (parameters) => [`text/plain${parameters}`, 'text/plain'],
-      ),
+      ...[
+        '',
+        ' ',
+        '; ',
+        '; a',
+        '; a=',
+        '; a= ',
+        '; a = b',
+        '; a="b',
+        ';, text/html',
+        '; a=b"c',
+        '; a=b\\',
+      ].map((parameters) => [`text/plain${parameters}`, 'text/plain']),
       ...['; a="ü"', '; a="\u0001"', '; a=b\r\nx-evil: 1', '; \t'.repeat(80)].map((parameters) => [
         `text/plain${parameters}`,
         'text/plain',
@@ -90,7 +100,11 @@ describe('POST /upload', () => {
     const kept = accepted.map((contentType) => [contentType, contentType.replaceAll('\t', ' ')] as const)
     for (const [contentType, sent] of [...kept, ...repaired]) {
       const { object, upload } = await caller.begun({ contentType })
-      expect([contentType, object.contentType, upload.headers['content-type']]).toEqual([contentType, sent, sent])
+      expect([contentType, object.contentType, upload.headers['content-type']]).toEqual([
+        contentType,
+        sent,
+        sent,
+      ])
     }
     for (const contentType of refused) {
       const { params } = await errorOf(await caller.begin({ contentType }))
