@@ -1,3 +1,5 @@
+import { TEXT_LIMITS } from '../store/validation/checks.js'
+
 // Type, subtype and parameters, whose values are tokens or quoted. Each blank can match in one position only, which keeps
 // matching linear. A trailing blank is no part of it, although RFC 9110 allows one after a semicolon: HTTP strips it from the
 // header value, and the signature would no longer match.
@@ -11,9 +13,6 @@ const ESSENCE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?= *(?:;|$))/
 const PARAMETER = /; *([\w!#$%&'*+.^`|~-]+)=("(?:[ !#-[\]-~]|\\[ -~])*" *|[ !#-:<-[\]-~]+)(?=;|$)/g
 
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
-
-/** The limit of a recorded type, in characters. */
-const MAX_LENGTH = 255
 
 /**
  * Returns a media type of RFC 9110, in ASCII. Recorders and registries write invalid parameters, such as
@@ -31,7 +30,7 @@ export function repairedMediaType(text: string): string | null {
     const value = given.trim()
     if (value === '') continue
     const parameter = `;${name}=${value.startsWith('"') || TOKEN.test(value) ? value : `"${value}"`}`
-    if (repaired.length + parameter.length <= MAX_LENGTH) repaired += parameter
+    if (repaired.length + parameter.length <= TEXT_LIMITS.contentType.max) repaired += parameter
   }
   return repaired
 }

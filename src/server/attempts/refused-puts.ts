@@ -1,6 +1,5 @@
 import type { Report } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { secondsAfter } from './attempt.js'
 
 /** What a client says about bytes that the storage refused. It may be made up. */
 export interface RefusedPut {
@@ -18,8 +17,8 @@ const MAX_PER_MINUTE = 10
 export class RefusedPuts {
   readonly #report: Report
   readonly #now: () => Date
-  /** By attempt, the oldest first. */
-  readonly #reported = new Map<string, { readonly scope: string; readonly at: Date }>()
+  /** By attempt, the oldest first. Times are in milliseconds. */
+  readonly #reported = new Map<string, { readonly scope: string; readonly at: number }>()
 
   constructor(report: Report, now: () => Date) {
     this.#report = report
@@ -29,8 +28,8 @@ export class RefusedPuts {
   /** Reports what the owner of an attempt says about it, if anything. */
   report({ id, scope, bucket }: StorageObject, refused: RefusedPut | null, request: Request): void {
     if (refused === null || this.#reported.has(id)) return
-    const at = this.#now()
-    const minuteAgo = secondsAfter(at, -60)
+    const at = this.#now().getTime()
+    const minuteAgo = at - 60_000
     let ofScope = 0
     for (const other of this.#reported.values()) {
       if (other.scope === scope && other.at > minuteAgo) ofScope++
