@@ -18,7 +18,11 @@ const layers = [
   },
   { folder: 'src/adapters/mongo', values: ['src/core', 'src/adapters/shared'], types: ['mongodb'] },
   { folder: 'src/adapters/redis', values: ['src/core'], types: ['ioredis'] },
-  { folder: 'src/storage/headers.ts', values: ['src/core/http/download-headers.ts'], types: ['src/core'] },
+  {
+    folder: 'src/storage/headers.ts',
+    values: ['src/core/http/download-headers.ts', 'src/core/http/media-type.ts'],
+    types: ['src/core'],
+  },
   {
     folder: 'src/storage/local',
     values: [

@@ -9,7 +9,10 @@ export interface ErrorContext {
   readonly event?: StoredEvent
 }
 
-/** Called with every 5xx error and every error thrown by a guard or hook. What it throws is ignored. */
+/**
+ * Called with every 5xx error, every error thrown by a guard or hook, and uploads whose bytes the storage has refused. What it
+ * throws is ignored.
+ */
 export type ErrorListener = (error: unknown, context: ErrorContext) => unknown
 
 /**

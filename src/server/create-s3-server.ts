@@ -3,6 +3,7 @@ import { createHandler, type Handler } from '../core/http/handler.js'
 import type { InstalledPlugin, RecordKeeper, ServerPlugin } from '../core/plugin.js'
 import { createReport } from '../core/reporter.js'
 import type { ObjectReference } from '../core/store/records.js'
+import { RefusedPuts } from './attempts/refused-puts.js'
 import { EventRunner } from './events/runner.js'
 import { createFiles, type ServerFiles } from './files/files.js'
 import { deleteEndpoint } from './http/delete.js'
@@ -62,6 +63,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   const uploadSeconds = policy.upload?.urlSeconds ?? DEFAULT_URL_SECONDS
   const dependencies: ServerDependencies = {
     ...{ storage, records, bucket, buckets, download, uploadSeconds, report, now, events },
+    refusedPuts: new RefusedPuts(report, now),
   }
 
   const handler = createHandler({

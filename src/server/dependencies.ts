@@ -2,6 +2,7 @@ import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
 import type { RecordKeeper } from '../core/plugin.js'
 import type { Report } from '../core/reporter.js'
 import type { StorageObject } from '../core/store/records.js'
+import type { RefusedPuts } from './attempts/refused-puts.js'
 import type { EventRunner } from './events/runner.js'
 
 /** How long download URLs are valid. */
@@ -25,6 +26,7 @@ export interface ServerDependencies {
   /** Lifetime of an upload URL, in seconds. */
   readonly uploadSeconds: number
   readonly report: Report
+  readonly refusedPuts: RefusedPuts
   readonly now: () => Date
   /** `null` without `onEvent`. */
   readonly events: EventRunner | null

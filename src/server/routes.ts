@@ -1,6 +1,7 @@
 import { hexOf, truncateToBytes } from '../core/bytes.js'
 import { refusalOf, StorageError, toStorageError } from '../core/errors.js'
 import type { Guard } from '../core/guards.js'
+import { essenceOf, repairedMediaType } from '../core/http/media-type.js'
 import { isObject, type OptionChecks } from '../core/option-checks.js'
 import type { ObjectMetadata } from '../core/store/records.js'
 import { checkText, invalid, shown, TEXT_LIMITS } from '../core/store/validation/checks.js'
@@ -176,31 +177,16 @@ function checkFileSize(max: number, size: number): void {
   })
 }
 
-// Type, subtype and parameters, whose values are tokens or quoted. Each blank can match in one position only, which keeps
-// matching linear. A trailing blank is refused, although RFC 9110 allows one after a semicolon: HTTP strips it from the
-// header value, and the signature would no longer match.
-const MEDIA_TYPE =
-  /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?:[\t ]*;(?:[\t ]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))?)*$/
-
-/**
- * Validates a media type (RFC 9110, ASCII, at most 255 characters) and replaces tabs with spaces. They mean the same, but S3
- * and its clients normalize tabs differently, so a signature over a tab fails.
- * @throws StorageError `VALIDATION_ERROR`
- */
+/** Returns a media type with its parameters repaired, at most 255 characters. @throws StorageError `VALIDATION_ERROR` */
 export function checkMediaType(value: unknown, field = 'contentType'): string {
-  const text = checkText('contentType', value, field)
-  if (!MEDIA_TYPE.test(text)) {
+  const type = repairedMediaType(checkText('contentType', value, field))
+  if (type === null) {
     throw invalid(
       field,
       `must be a media type such as "image/png" or "text/plain; charset=utf-8" (got ${shown(value)}).`,
     )
   }
-  return text.replaceAll('\t', ' ')
-}
-
-/** Returns type and subtype in lower case, without parameters. Types are compared in this form. */
-export function essenceOf(mediaType: string): string {
-  return mediaType.split(';', 1)[0]!.trimEnd().toLowerCase()
+  return type
 }
 
 /** Runs a function of a route. @throws what {@link refusalOf} makes of what it throws, else that itself. */

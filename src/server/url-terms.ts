@@ -1,4 +1,5 @@
-import type { Disposition } from '../core/object-storage.js'
+import { essenceOf, servableMediaType } from '../core/http/media-type.js'
+import type { Disposition, SignDownloadInput } from '../core/object-storage.js'
 import { secondsAfter } from './attempts/attempt.js'
 
 /** Default lifetime of a signed URL, in seconds. */
@@ -19,15 +20,21 @@ export function cacheablePeriod(now: Date, urlSeconds: number): { signedAt: Date
 
 export const DISPOSITIONS = ['inline', 'attachment'] as const satisfies readonly Disposition[]
 
-/** Types that browsers show without running any code of the file. No comma: browsers read it as another type. */
-const SHOWN =
-  /^(?:(?:image|audio|video)\/[\w!#$%&'*+.^`|~-]+|application\/pdf|text\/plain)[\t ]*(?:;[^,]*)?$/i
+/** Types that browsers show without running any code of the file. */
+const SHOWN = /^(?:image|audio|video)\/|^(?:application\/pdf|text\/plain)$/
 
-/** Such as `image/svg+xml`, which can contain scripts. */
-const XML = /\+xml[\t ]*(?:;|$)/i
-
-/** Returns `inline` only for types that a browser can show safely on the origin of the bytes. */
-export function dispositionFor(wanted: Disposition, contentType: string | null): Disposition {
-  const isShown = contentType !== null && SHOWN.test(contentType) && !XML.test(contentType)
-  return isShown ? wanted : 'attachment'
+/**
+ * Returns the type of a response with the bytes, and `inline` only for types that a browser can show safely on their origin. Types
+ * such as `image/svg+xml` can contain scripts.
+ */
+export function presentationOf(
+  contentType: string | null,
+  wanted: Disposition,
+): Pick<SignDownloadInput, 'contentType' | 'disposition'> {
+  const type = servableMediaType(contentType ?? '')
+  const essence = essenceOf(type ?? '')
+  return {
+    contentType: type,
+    disposition: SHOWN.test(essence) && !essence.endsWith('+xml') ? wanted : 'attachment',
+  }
 }

@@ -1,4 +1,5 @@
 import { UNKNOWN_TYPE } from '../core/http/download-headers.js'
+import { essenceOf } from '../core/http/media-type.js'
 import type { SignUploadInput } from '../core/object-storage.js'
 
 /** The object metadata that names the attempt which wrote it. */
@@ -16,12 +17,6 @@ export function uploadHeaders({
   }
 }
 
-/**
- * A single media type, whose parameters can't hide another one. Browsers take the last type of a comma-separated list, and
- * some end the type at a parenthesis.
- */
-const SINGLE_TYPE = /^([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+) *(?:;[^,]*)?$/
-
 const JAVASCRIPT =
   /^(?:application\/(?:x-)?(?:java|ecma)script|text\/(?:(?:x-)?(?:java|ecma)script|javascript1\.[0-5]|jscript|livescript))$/
 
@@ -32,10 +27,8 @@ const XML = /^(?:(?:text|application)\/xml|text\/xsl|.+\+xml)$/
  * become `application/octet-stream`, so that an uploaded file can't be the source of either, even where a policy permits those
  * of the same origin. SVG keeps its type, because images need it. The sandbox in its headers keeps it from running scripts.
  */
-export function servedType(contentType: string | null): string | null {
-  if (contentType === null) return null
-  const essence = SINGLE_TYPE.exec(contentType)?.[1]?.toLowerCase()
-  return essence === undefined || changesPages(essence) ? UNKNOWN_TYPE : contentType
+export function servedType(contentType: string | null): string {
+  return contentType === null || changesPages(essenceOf(contentType)) ? UNKNOWN_TYPE : contentType
 }
 
 function changesPages(essence: string): boolean {

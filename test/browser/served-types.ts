@@ -87,6 +87,19 @@ export const servedTypes = (browser: () => Browser): void => {
       )
     })
 
+    it.each(['text/plain;a=",text/html"', 'text/plain;a=",text/html;charset=utf-8,"'])(
+      'does not read another type in a quoted parameter of %s',
+      async (contentType) => {
+        const { url } = await served(open(), '<title>HTML</title>', contentType, {
+          'content-disposition': '',
+        })
+        const page = await newPage()
+        const response = await page.goto(url)
+        expect(response!.headers()['content-type']).toBe(contentType)
+        expect(await page.evaluate('document.contentType')).toBe('text/plain')
+      },
+    )
+
     /** Opens an SVG image as a page, and returns whether its script has run. */
     async function runsScript(replaced: Replaced): Promise<boolean> {
       // Files are sent as attachments. Without that header, a browser shows the image.

@@ -1,5 +1,6 @@
 import { utf8Length } from '../bytes.js'
 import type { Disposition, SignDownloadInput } from '../object-storage.js'
+import { servableMediaType } from './media-type.js'
 
 export const UNKNOWN_TYPE = 'application/octet-stream'
 
@@ -9,7 +10,7 @@ type DownloadTerms = Pick<SignDownloadInput, 'filename' | 'contentType' | 'dispo
 export function downloadHeaders({ filename, contentType, disposition, cacheControl }: DownloadTerms) {
   return {
     'cache-control': cacheControl ?? 'private, no-store',
-    'content-type': contentType !== null && isHeaderText(contentType) ? contentType : UNKNOWN_TYPE,
+    'content-type': servableMediaType(contentType ?? '') ?? UNKNOWN_TYPE,
     'content-disposition': namedDisposition(disposition ?? 'attachment', shortFilename(filename)),
   }
 }

@@ -1,11 +1,14 @@
 import { StorageError } from '../../core/errors.js'
+import { essenceOf } from '../../core/http/media-type.js'
 import type { StoredBytes } from '../../core/object-storage.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { ErrorContext } from '../../core/reporter.js'
 import { createAttemptId, timeOfAttempt } from '../../core/store/attempt-id.js'
 import type { RemoveInput } from '../../core/store/contract.js'
+import { hasExpired } from '../../core/store/lifecycle/change.js'
 import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
-import { essenceOf, type RoutePolicy, type UploadKeys } from '../routes.js'
+import { shown } from '../../core/store/validation/checks.js'
+import type { RoutePolicy, UploadKeys } from '../routes.js'
 import { bytesOf, type SignalSource } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 
@@ -34,12 +37,14 @@ export function uploadReservationSeconds(
   return Math.min(pendingTtlSeconds, urlSeconds + GRACE_SECONDS + Math.ceil(size / SLOWEST_CONNECTION))
 }
 
+const EXPIRED = 'The upload has expired. Start a new one.'
+
 /**
  * Returns when a URL that is signed now expires. A URL never outlives its reservation.
  * @throws StorageError `OBJECT_NOT_FOUND` if the reservation has expired.
  */
 export function urlExpiry({ expiresAt }: StorageObject, urlSeconds: number, now: Date): Date {
-  if (expiresAt === null || expiresAt <= now) throw notFound()
+  if (expiresAt === null || expiresAt <= now) throw notFound(EXPIRED)
   const urlEnd = secondsAfter(now, urlSeconds)
   return urlEnd < expiresAt ? urlEnd : expiresAt
 }
@@ -94,10 +99,24 @@ export async function reserveUpload(
   try {
     return await reserve()
   } catch (refusal) {
-    const quotaExceeded = refusal instanceof StorageError && refusal.code === 'QUOTA_EXCEEDED'
-    if (!quotaExceeded || !(await settleExpired(dependencies, scope, context))) throw refusal
+    const code = refusal instanceof StorageError && refusal.code
+    if (code === 'KEY_CONFLICT' && !route.overwrite) await refuseOverwrite(dependencies, upload, scope)
+    if (code !== 'QUOTA_EXCEEDED' || !(await settleExpired(dependencies, scope, context))) throw refusal
     return reserve()
   }
+}
+
+/** @throws StorageError `KEY_CONFLICT` if the scope's own object has the key. Other scopes must not learn what has it. */
+async function refuseOverwrite(
+  { records }: ServerDependencies,
+  { route, key }: UploadRequest,
+  scope: string,
+): Promise<void> {
+  const active = await records.objects.findActive({ bucket: route.bucket, key, scope })
+  if (active?.scope !== scope) return
+  throw new StorageError('KEY_CONFLICT', {
+    message: `You have an object with this key, and the upload route ${shown(route.name)} does not allow overwrite.`,
+  })
 }
 
 /**
@@ -166,7 +185,7 @@ export async function confirmUpload(
     await new Promise((resolve) => setTimeout(resolve, wait))
     stored = await storage.head(bytesOf(row, stop))
   }
-  if (stored === null) throw mismatch('Nothing has been uploaded yet.')
+  if (stored === null) throw incomplete(row, dependencies.now(), 'Nothing has been uploaded yet.')
   if (matchesRequest(row, stored)) return confirmMatching(records, row, stored, context.request)
 
   // The row goes first. Once the attempt has ended it can no longer be confirmed, so its bytes can't be in use.
@@ -315,12 +334,22 @@ export async function abortMultipartUpload(
 }
 
 /** Builds the same error for a missing row and for another scope's row. Otherwise, callers could probe for keys. */
-export function notFound(): StorageError {
-  return new StorageError('OBJECT_NOT_FOUND')
+export function notFound(message?: string): StorageError {
+  return new StorageError('OBJECT_NOT_FOUND', { message })
+}
+
+/** Like {@link notFound}, for an attempt. */
+export function attemptNotFound(): StorageError {
+  return notFound('The upload does not exist. It may have ended or expired.')
 }
 
 export function mismatch(message: string): StorageError {
   return new StorageError('UPLOAD_MISMATCH', { message })
+}
+
+/** Builds the error for an attempt whose bytes have not all arrived. After it has expired, they can't. */
+export function incomplete(row: StorageObject, now: Date, message: string): StorageError {
+  return mismatch(hasExpired(row, now) ? EXPIRED : message)
 }
 
 export function secondsAfter(date: Date, seconds: number): Date {

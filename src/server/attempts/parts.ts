@@ -3,7 +3,7 @@ import type { ErrorContext } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { bytesOf } from '../storage.js'
 import type { MultipartDependencies } from '../dependencies.js'
-import { mismatch, releaseOnFailure } from './attempt.js'
+import { incomplete, releaseOnFailure } from './attempt.js'
 
 const MIB = 1024 ** 2
 
@@ -68,7 +68,7 @@ export function beginMultipart(
  * @throws StorageError `UPLOAD_MISMATCH`, before completing anything, if the parts do not match the upload request.
  */
 export async function completeInBucket(
-  { multipart }: MultipartDependencies,
+  { multipart, now }: MultipartDependencies,
   row: StorageObject,
   at: MultipartReference,
   sent?: readonly StoredPart[],
@@ -81,19 +81,22 @@ export async function completeInBucket(
     stored = eTag === null ? null : [{ partNumber: 1, size: 0, eTag }]
   }
   if (stored === null) return false
-  checkParts(row.declaredSize ?? 0, stored)
+  checkParts(row, stored, now())
   return multipart.complete({ ...at, parts: stored.map(({ partNumber, eTag }) => ({ partNumber, eTag })) })
 }
 
 /** Checks that every part is there with its expected size, and no others. Their sizes then add up to the file's. */
-function checkParts(size: number, stored: readonly StoredPart[]): void {
+function checkParts(row: StorageObject, stored: readonly StoredPart[], now: Date): void {
+  const size = row.declaredSize ?? 0
   const count = partCountOf(size)
   const matching = stored.filter(
     (part) => part.partNumber <= count && part.size === sizeOfPart(size, part.partNumber),
   )
   const found = new Set(matching.map(({ partNumber }) => partNumber)).size
   if (found === count && stored.length === count) return
-  throw mismatch(
+  throw incomplete(
+    row,
+    now,
     `The bucket has ${found} of the ${count} parts with the expected size. Upload the missing parts and complete again.`,
   )
 }

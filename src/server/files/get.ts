@@ -15,7 +15,7 @@ import {
 import { notFound, secondsAfter } from '../attempts/attempt.js'
 import { bytesOf } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
-import { dispositionFor, DISPOSITIONS, LONGEST_URL_SECONDS } from '../url-terms.js'
+import { DISPOSITIONS, LONGEST_URL_SECONDS, presentationOf } from '../url-terms.js'
 import { CallerError, checkSignal, linkedAbort, waitUntilAborted, type LinkedAbort } from './caller.js'
 import type { DownloadURLInput, FileURL, GetFileInput, OpenFile } from './inputs.js'
 import { lacks } from './send-bytes.js'
@@ -140,8 +140,7 @@ export async function downloadURL(
   const { url, ...signed } = await storage.signDownload({
     ...bytesOf(object),
     filename: filename ?? object.filename ?? object.key,
-    contentType: object.contentType,
-    disposition: dispositionFor(disposition, object.contentType),
+    ...presentationOf(object.contentType, disposition),
     expiresAt,
     serverURL: baseURL ?? '',
   })

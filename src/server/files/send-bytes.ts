@@ -1,5 +1,5 @@
 import type { MultipartStorage, ObjectStorage, StoredPart } from '../../core/object-storage.js'
-import { notFound } from '../attempts/attempt.js'
+import { attemptNotFound } from '../attempts/attempt.js'
 import { bytesOf } from '../storage.js'
 import { partSizeOf, type PendingMultipart } from '../attempts/parts.js'
 import { bodyParts, type ByteSource } from './byte-source.js'
@@ -71,7 +71,7 @@ export async function sendInParts(
     await sendPart(part, before, async (body) => {
       const partNumber = parts.length + 1
       const eTag = await multipart.writePart({ ...at, partNumber, body })
-      if (eTag === null) throw notFound()
+      if (eTag === null) throw attemptNotFound()
       parts.push({ partNumber, size: sent, eTag })
     })
     await onSent((loaded += sent))

@@ -1,11 +1,21 @@
 import type { ErrorCode } from '../../core/errors.js'
 import type { Call, GuardPlan } from '../../core/http/endpoint.js'
 import { bucketOr, described, readSent, type HttpField, type SentValues } from '../../core/http/fields.js'
+import { nullable, withProperties } from '../../core/openapi/schemas.js'
 import type { RecordKeeper } from '../../core/plugin.js'
-import { attemptId, metadata, optional, size, text, type ReadOf } from '../../core/store/inputs/fields.js'
+import {
+  attemptId,
+  integer,
+  metadata,
+  optional,
+  size,
+  text,
+  type ReadOf,
+} from '../../core/store/inputs/fields.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
-import { notFound, type UploadRequest } from '../attempts/attempt.js'
+import { attemptNotFound, type UploadRequest } from '../attempts/attempt.js'
+import type { RefusedPut } from '../attempts/refused-puts.js'
 import type { OperationPolicy } from '../options.js'
 import {
   buildKeys,
@@ -93,6 +103,39 @@ function readMetadata(route: RoutePolicy, sent: SentValues) {
   return readSent(METADATA, sent).metadata
 }
 
+const MAX_MESSAGE = 500
+
+const MAX_STATUS = 999
+
+/** Why a client ends an attempt, or keeps one in parts, if the storage has refused its bytes. */
+export const failure: HttpField<RefusedPut | null> = {
+  isRequired: false,
+  schema: withProperties({
+    status: nullable(integer(0, MAX_STATUS).schema),
+    message: { type: 'string', maxLength: MAX_MESSAGE },
+  }),
+  description:
+    'What the storage responded to a PUT of this upload, if it refused the bytes. A `null` status means that the browser could ' +
+    'not read a response. Only the `onError` of the server gets it.',
+  read(value, name) {
+    if (value === undefined || value === null) return null
+    const { status, message } = Object(value) as Readonly<Record<string, unknown>>
+    if (isStatus(status) && typeof message === 'string' && [...message].length <= MAX_MESSAGE) {
+      return { status, message }
+    }
+    const allowed = `an integer from 0 to ${MAX_STATUS} or null, and a string of at most ${MAX_MESSAGE} characters`
+    throw invalid(
+      name,
+      `must be { status, message }: ${allowed} (got ${shown(status)} and ${shown(message)}).`,
+    )
+  },
+}
+
+function isStatus(value: unknown): value is RefusedPut['status'] {
+  if (value === null) return true
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_STATUS
+}
+
 /** The fields that identify an attempt, with the values from the response that started it. */
 export function attemptFields(defaultBucket: string) {
   return { bucket: bucketOr(defaultBucket), key: text('key'), id: attemptId }
@@ -110,7 +153,7 @@ export async function ownPending(
   scope: string,
 ): Promise<StorageObject> {
   const pending = await findPending(records, attempt, scope)
-  if (!pending) throw notFound()
+  if (!pending) throw attemptNotFound()
   return pending
 }
 
@@ -128,7 +171,7 @@ export async function ownAttempt(
   if (pending) return pending
   const { bucket, key, id } = attempt
   const active = await records.objects.findActive({ bucket, key, scope })
-  if (active?.scope !== scope || active.attemptId !== id) throw notFound()
+  if (active?.scope !== scope || active.attemptId !== id) throw attemptNotFound()
   return active
 }
 

@@ -7,8 +7,8 @@ import { toClientObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 import {
   abortMultipartUpload,
+  attemptNotFound,
   confirmUpload,
-  notFound,
   reserveUpload,
   urlExpiry,
 } from '../attempts/attempt.js'
@@ -25,7 +25,7 @@ import {
 } from '../attempts/parts.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import { attemptFields, ownAttempt, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
+import { attemptFields, failure, ownAttempt, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
 
 /** How many URLs one request may ask for. */
 const MAX_URLS = 100
@@ -177,7 +177,7 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
     method: 'POST',
     path: '/multipart/list',
     operation: 'multipart.list',
-    body: { after, ...multipartFields(dependencies.bucket) },
+    body: { after, ...multipartFields(dependencies.bucket), failure },
     describe: () => ({
       summary: 'Lists the parts that are in the bucket, for resuming an upload.',
       answer: {
@@ -195,11 +195,12 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
     }),
     own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
-    async act({ after: last, uploadId }, row, { request }) {
+    async act({ after: last, uploadId, failure }, row, { request }) {
+      dependencies.refusedPuts.report(row, failure, request)
       const at = { ...bytesOf(row, request), uploadId }
       const page = await dependencies.multipart.listParts({ ...at, after: last })
       // Completed or aborted: either way, it takes no more parts. `/multipart/complete` distinguishes the two.
-      if (page === null) throw notFound()
+      if (page === null) throw attemptNotFound()
       const parts = page.parts.map(({ partNumber, size }) => ({ partNumber, size }))
       const partSize = partSizeOf(row.declaredSize ?? 0)
       return { status: 200, body: { partSize, parts, ...(page.next !== null && { next: page.next }) } }
@@ -239,16 +240,17 @@ function abortEndpoint(dependencies: MultipartDependencies): Endpoint {
     method: 'POST',
     path: '/multipart/abort',
     operation,
-    body: multipartFields(dependencies.bucket),
+    body: { ...multipartFields(dependencies.bucket), failure },
     describe: () => ({
       summary: 'Aborts a multipart upload.',
       answer: { status: 204, description: 'The upload has ended.' },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
     own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
-    async act({ bucket, key, id, uploadId }, _, { scope, request }) {
+    async act({ failure, bucket, key, id, uploadId }, row, { scope, request }) {
+      dependencies.refusedPuts.report(row, failure, request)
       const released = await records.objects.release({ bucket, key, id, scope, uploadId })
-      if (!released) throw notFound()
+      if (!released) throw attemptNotFound()
       await abortMultipartUpload(dependencies, { ...released, uploadId }, { request, operation })
       return { status: 204 }
     },

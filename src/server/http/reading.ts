@@ -26,7 +26,7 @@ import { secondsAfter } from '../attempts/attempt.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { DownloadPolicy } from '../options.js'
-import { cacheablePeriod, dispositionFor, DISPOSITIONS } from '../url-terms.js'
+import { cacheablePeriod, DISPOSITIONS, presentationOf } from '../url-terms.js'
 
 /** Returns the endpoints that read objects. */
 export function readingEndpoints(
@@ -92,7 +92,7 @@ function fileEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy)
         const seconds = policy.urlSecondsOf(object)
         const { url } = await sign({
           ...cacheablePeriod(now(), seconds),
-          disposition: dispositionFor(disposition, contentType),
+          ...presentationOf(contentType, disposition),
           // Bytes without a storage key belong to the application, which may change them.
           cacheControl: storageKey === null ? null : `private, immutable, max-age=${seconds}`,
         })
@@ -116,8 +116,8 @@ function fileEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy)
 function fileHeaders(object: StorageObject, disposition: Disposition): readonly HeaderEntry[] {
   const { size, contentType, eTag } = object
   const { 'cache-control': _, ...headers } = downloadHeaders({
-    ...{ filename: filenameOf(object), contentType },
-    disposition: dispositionFor(disposition, contentType),
+    filename: filenameOf(object),
+    ...presentationOf(contentType, disposition),
   })
   return [
     ['content-length', String(size ?? 0)],
@@ -147,7 +147,8 @@ function headerText(url: string): string {
 
 /** Signs a URL of the bytes that is valid as the endpoint decides. */
 type SignBytes = (
-  terms: Pick<SignDownloadInput, 'expiresAt' | 'signedAt' | 'disposition' | 'cacheControl'>,
+  terms: Pick<SignDownloadInput, 'expiresAt' | 'signedAt' | 'disposition' | 'cacheControl'> &
+    Partial<Pick<SignDownloadInput, 'contentType'>>,
 ) => Promise<SignedDownload>
 
 /** What the endpoints do differently. */

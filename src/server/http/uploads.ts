@@ -2,8 +2,8 @@ import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpo
 import { MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/store/records.js'
 import {
+  attemptNotFound,
   confirmUpload,
-  notFound,
   releaseOnFailure,
   reserveUpload,
   uploadReservationSeconds,
@@ -14,7 +14,7 @@ import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import { attemptFields, ownAttempt, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
+import { attemptFields, failure, ownAttempt, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
 
 /** The largest file that S3 accepts in a single PUT, in bytes. */
 const MAX_UPLOAD_SIZE = 5 * 1024 ** 3
@@ -119,21 +119,22 @@ function confirmEndpoint(dependencies: ServerDependencies): Endpoint {
 }
 
 /** `POST /upload/abort` ends an upload. `cleanUp` removes the bytes that are already in the bucket. */
-function abortEndpoint({ records, bucket: defaultBucket }: ServerDependencies): Endpoint {
+function abortEndpoint({ records, bucket: defaultBucket, refusedPuts }: ServerDependencies): Endpoint {
   return guardedEndpoint({
     method: 'POST',
     path: '/upload/abort',
     operation: 'upload.abort',
-    body: attemptFields(defaultBucket),
+    body: { ...attemptFields(defaultBucket), failure },
     describe: () => ({
       summary: 'Aborts an upload.',
       answer: { status: 204, description: 'The upload has ended.' },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
     own: (attempt, { scope }) => ownPending(records, attempt, scope),
-    async act({ bucket, key, id }, _, { scope }) {
+    async act({ failure, bucket, key, id }, row, { scope, request }) {
+      refusedPuts.report(row, failure, request)
       const released = await records.objects.release({ bucket, key, id, scope })
-      if (!released) throw notFound()
+      if (!released) throw attemptNotFound()
       return { status: 204 }
     },
   })

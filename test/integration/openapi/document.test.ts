@@ -93,6 +93,24 @@ describe('the document', () => {
     expect(accepts({ avatars: {} }, { ...upload, metadata: { a: 1 } })).toBe(false)
   })
 
+  it.each(['/upload/abort', '/multipart/abort', '/multipart/list'])('describes the failure in %s', (path) => {
+    const validator = documentValidator(openApiDocument(createS3Server(options())))
+    const id = '018f3b5c-0000-7000-8000-000000000000'
+    const accepts = (failure: unknown) =>
+      validator.acceptsBody(path, { key: 'a', id, uploadId: 'u1', failure })
+    const message = 'x'.repeat(500)
+    const accepted = [null, { status: 403, message }, { status: null, message: '', more: 1 }]
+    expect(accepted.map(accepts)).toEqual([true, true, true])
+    const refused = [
+      'x',
+      {},
+      { status: 403 },
+      { status: '403', message },
+      { status: 403, message: `${message}x` },
+    ]
+    expect(refused.map(accepts)).toEqual(refused.map(() => false))
+  })
+
   it('describes which upload routes refuse metadata', () => {
     const documentOf = (routes: object) =>
       openApiDocument(createS3Server({ ...options(), routes: { ...routes } }))

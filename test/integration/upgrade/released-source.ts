@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type * as server from '@svc/db'
 import type { StorageObjectStore } from '@svc/db'
+import type * as client from '@svc/db/client'
+import type * as adapter from '@svc/db/memory'
 import type { Pool, PoolClient } from 'pg'
 import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
 
@@ -62,11 +65,24 @@ export interface ReleasedPostgres {
 }
 
 /** Loads the Postgres adapter of the release into this process. */
-export async function releasedPostgres(): Promise<ReleasedPostgres> {
+export const releasedPostgres = () => loadReleased<ReleasedPostgres>('adapters/postgres/index.ts')
+
+/** What a client, and a server in memory, need of either version. */
+export type Library = Pick<typeof server, 'createS3Server' | 'db' | 'memoryStorage'> &
+  Pick<typeof adapter, 'memoryAdapter'> &
+  Pick<typeof client, 'createS3Client' | 'dbClient'>
+
+/** Loads client and server of the release into this process. */
+export const releasedLibrary = () =>
+  loadReleased<Library>('index.ts', 'adapters/memory/index.ts', 'client/index.ts')
+
+async function loadReleased<Exports>(...entries: readonly string[]): Promise<Exports> {
   const released = releasedSource()
-  const { file, remove } = await bundleWorker(join(released.folder, 'adapters/postgres/index.ts'))
+  const entry = join(released.folder, 'loaded.ts')
+  writeFileSync(entry, entries.map((file) => `export * from './${file}'\n`).join(''))
+  const { file, remove } = await bundleWorker(entry)
   try {
-    return createRequire(import.meta.url)(file) as ReleasedPostgres
+    return createRequire(import.meta.url)(file) as Exports
   } finally {
     remove()
     released.remove()

@@ -1,9 +1,11 @@
 import { createAttemptId, StorageError } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import * as inParts from './multipart/in-parts.js'
+import { uploads } from './doors.js'
 import {
   beginAndPut,
   BUCKET,
+  errorOf,
   startService,
   type Caller,
   type Service,
@@ -63,14 +65,20 @@ const named = (path: string, { key }: Target) => `${path}?key=${encodeURICompone
 const multipart = (verb: string): [string, Ask] => [
   `multipart ${verb}`,
   (caller, { key, id, uploadId = 'u1' }) =>
-    caller.send('POST', `/multipart/${verb}`, { key, id, uploadId, partNumbers: [1] }),
+    caller.send('POST', `/multipart/${verb}`, { key, id, uploadId, partNumbers: [1], failure }),
 ]
+/** What a stranger may say about an attempt, which must not reach `onError`. */
+const failure = { status: 403, message: 'AccessDenied' }
 
 /** Every request that names an object, or counts or lists objects. */
 const verbs: Record<string, Ask> = {
   confirm: (caller, target) => caller.confirm(target),
   'confirm of an unknown attempt': (caller, { key }) => caller.confirm({ key, id: MISSING.id }),
   abort: (caller, target) => caller.abort(target),
+  'abort of a refused PUT': (caller, { key, id }) =>
+    caller.send('POST', '/upload/abort', { key, id, failure }),
+  'abort with an invalid failure': (caller, { key, id }) =>
+    caller.send('POST', '/upload/abort', { key, id, failure: 'x' }),
   'abort of an unknown attempt': (caller, { key }) => caller.abort({ key, id: MISSING.id }),
   ...Object.fromEntries(['parts', 'list', 'complete', 'abort'].map(multipart)),
   download: (caller, { key }) => caller.download(key),
@@ -191,14 +199,35 @@ describe("the caller's own object", () => {
   })
 })
 
-it('an upload to the key of another scope is a KEY_CONFLICT, the only response that reveals a key', async () => {
-  const service = startService({ routes })
-  await service.as('user:2').upload()
-  const before = await holdings(service, 'user:2')
-  const active = await seen(await service.as('user:1').begin())
-  expect(active.status).toBe(409)
-  expect(await holdings(service, 'user:2')).toEqual(before)
-  const pending = startService({ routes })
-  await pending.as('user:2').begun()
-  expect(await seen(await pending.as('user:1').begin())).toEqual(active)
-})
+it.each([true, false])(
+  'an upload to the key of another scope is a KEY_CONFLICT, the only response that reveals a key (overwrite: %s)',
+  async (overwrite) => {
+    const routes = { docs: { key: () => KEY, overwrite } }
+    const service = startService({ routes })
+    await service.as('user:2').upload()
+    const before = await holdings(service, 'user:2')
+    const active = await seen(await service.as('user:1').begin())
+    expect(active.status).toBe(409)
+    const parts = { contentType: 'text/plain', filename: 'a.txt', size: 3 }
+    expect(await seen(await service.as('user:1').send('POST', '/multipart', parts))).toEqual(active)
+    expect(await holdings(service, 'user:2')).toEqual(before)
+    const pending = startService({ routes })
+    await pending.as('user:2').begun()
+    expect(await seen(await pending.as('user:1').begin())).toEqual(active)
+  },
+)
+
+it.each(uploads)(
+  '$name over an own object says that the route does not allow overwrite',
+  async ({ begin }) => {
+    const caller = startService({ routes: { docs: { key: () => KEY } } }).as('user:2')
+    await begin(caller)
+    expect((await begin(caller)).status).toBe(201)
+    await caller.upload()
+    expect(await errorOf(await begin(caller))).toEqual({
+      status: 409,
+      code: 'KEY_CONFLICT',
+      message: 'You have an object with this key, and the upload route "docs" does not allow overwrite.',
+    })
+  },
+)

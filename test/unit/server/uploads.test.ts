@@ -89,6 +89,23 @@ describe.each(uploads)('$name', (upload) => {
     expect(await errorOf(await finish(as('user:1'), attempts[1]))).toMatchObject({ code: 'OBJECT_NOT_FOUND' })
   })
 
+  it('says that it has expired, if its bytes had not arrived by then', async () => {
+    const { as, clock } = startService()
+    const attempt = await begun(upload, as('user:1'))
+    clock.advance(48 * HOUR)
+    expect(await errorOf(await finish(as('user:1'), attempt))).toEqual({
+      status: 409,
+      code: 'UPLOAD_MISMATCH',
+      message: 'The upload has expired. Start a new one.',
+    })
+    await abort(as('user:1'), attempt)
+    expect(await errorOf(await finish(as('user:1'), attempt))).toEqual({
+      status: 404,
+      code: 'OBJECT_NOT_FOUND',
+      message: 'The upload does not exist. It may have ended or expired.',
+    })
+  })
+
   it('keeps its reservation while bytes are missing, and the object that it is to replace until it is confirmed', async () => {
     const { as, objects } = startService({ routes: overwriting })
     await as('user:1').upload({}, 1)

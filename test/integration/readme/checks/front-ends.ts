@@ -48,6 +48,7 @@ async function allowsPage(origin: string): Promise<void> {
   const { headers } = list
   expect([list.status, headers.get('access-control-allow-origin')]).toEqual([200, PAGE])
   expect(headers.get('access-control-allow-credentials')).toBe('true')
+  expect(headers.get('access-control-expose-headers')).toBe('Retry-After')
 }
 
 const onExpress: SnippetCheck = async (program) => {

@@ -62,7 +62,11 @@ describe('POST /multipart/parts', () => {
     expect((await putPart(caller, first!.url, bytesOfSize(3))).status).toBe(403)
     expect((await signed(caller, parts))[0]!.expiresAt).toBe(end)
     clock.advance(40 * SECOND)
-    expect(await errorOf(await sign(caller, parts))).toMatchObject({ status: 404, code: 'OBJECT_NOT_FOUND' })
+    expect(await errorOf(await sign(caller, parts))).toEqual({
+      status: 404,
+      code: 'OBJECT_NOT_FOUND',
+      message: 'The upload has expired. Start a new one.',
+    })
     expect((await list(caller, parts)).status).toBe(200)
   })
 

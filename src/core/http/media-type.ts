@@ -1,0 +1,50 @@
+import { TEXT_LIMITS } from '../store/validation/checks.js'
+
+// Type, subtype and parameters, whose values are tokens or quoted. Each blank can match in one position only, which keeps
+// matching linear. A trailing blank is no part of it, although RFC 9110 allows one after a semicolon: HTTP strips it from the
+// header value, and the signature would no longer match.
+const MEDIA_TYPE =
+  /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: *;(?: *[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[ !#-[\]-~]|\\[ -~])*"))?)*$/
+
+/** Type and subtype. Browsers take the last type of a comma-separated list, and some end a type at a parenthesis. */
+const ESSENCE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?= *(?:;|$))/
+
+/** A parameter whose value is quoted, or has nothing that can't be quoted as it is. */
+const PARAMETER = /; *([\w!#$%&'*+.^`|~-]+)=("(?:[ !#-[\]-~]|\\[ -~])*" *|[ !#-:<-[\]-~]+)(?=;|$)/g
+
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
+
+/**
+ * Returns a media type of RFC 9110, in ASCII. Recorders and registries write invalid parameters, such as
+ * `video/webm;codecs=vp8,opus`: a value that only lacks its quotes gets them, and other such parameters are dropped. A valid type
+ * is returned as it is, but with spaces for tabs: S3 and its clients normalize tabs differently, so a signature over a tab fails.
+ * Returns `null` unless type and subtype are valid.
+ */
+export function repairedMediaType(text: string): string | null {
+  const type = text.replaceAll('\t', ' ')
+  const essence = ESSENCE.exec(type)?.[0]
+  if (essence === undefined) return null
+  if (MEDIA_TYPE.test(type)) return type
+  let repaired = essence
+  for (const [, name, given = ''] of type.slice(essence.length).matchAll(PARAMETER)) {
+    const value = given.trim()
+    if (value === '') continue
+    const parameter = `;${name}=${value.startsWith('"') || TOKEN.test(value) ? value : `"${value}"`}`
+    if (repaired.length + parameter.length <= TEXT_LIMITS.contentType.max) repaired += parameter
+  }
+  return repaired
+}
+
+/**
+ * Returns a type that every browser reads alike, for a header of a response. Without its parameters if they contain both commas
+ * and escapes: where a parser ignores escapes, a comma begins another type.
+ */
+export function servableMediaType(text: string): string | null {
+  const type = repairedMediaType(text)
+  return type?.includes(',') && type.includes('\\') ? (ESSENCE.exec(type)?.[0] ?? null) : type
+}
+
+/** Returns type and subtype in lower case, without parameters. Types are compared in this form. */
+export function essenceOf(mediaType: string): string {
+  return mediaType.split(';', 1)[0]!.trimEnd().toLowerCase()
+}
