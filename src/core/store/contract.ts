@@ -1,32 +1,5 @@
 import type { EventCounts, EventPage, StoredEvent } from './events.js'
-import type {
-  AdoptInput,
-  ClaimEventsInput,
-  ConfirmInput,
-  DeferLeftoverInput,
-  ExtendClaimInput,
-  ExtendClaimsOptions,
-  FindByIdInput,
-  FindInput,
-  FindPendingInput,
-  FindPendingMultipartInput,
-  ForgetLeftoverInput,
-  ListByScopeInput,
-  ListEventsInput,
-  ListExpiredInput,
-  ListLeftoversInput,
-  ListScopesInput,
-  ListStoredInput,
-  PurgeDeletedInput,
-  PurgeExpiredInput,
-  ReleaseInput,
-  RemoveInput,
-  ReserveInput,
-  SettleEventInput,
-  SetUploadIdInput,
-  TransferInput,
-  UpdateInput,
-} from './inputs/index.js'
+import type * as inputs from './inputs/index.js'
 import type {
   Leftover,
   ObjectPage,
@@ -79,112 +52,115 @@ export interface StorageObjectStore {
    * Lists the objects of a scope, newest first (by `id`). A page costs the same at any depth.
    * @throws StorageError `INVALID_CURSOR`
    */
-  listByScope(input: ListByScopeInput): Promise<ObjectPage>
+  listByScope(input: inputs.ListByScopeInput): Promise<ObjectPage>
   /** Counts objects in constant time. Without `status`: pending and active. */
   countByScope(scope: string, status?: ObjectStatus | null): Promise<number>
   /** Returns the usage of a scope in constant time; zeros for an unknown scope. */
   getScopeUsage(scope: string): Promise<ScopeUsage>
   /** Returns the active row of a key, else the pending one, else the most recent deleted one. */
-  find(input: FindInput): Promise<StorageObject | null>
+  find(input: inputs.FindInput): Promise<StorageObject | null>
   /** Returns the active row of a key. */
-  findActive(input: FindInput): Promise<StorageObject | null>
+  findActive(input: inputs.FindInput): Promise<StorageObject | null>
   /** Returns the pending row of a key. */
-  findPending(input: FindPendingInput): Promise<StorageObject | null>
+  findPending(input: inputs.FindPendingInput): Promise<StorageObject | null>
   /** Returns the pending row of a key if it has an `uploadId`, declared this size and has not expired. */
-  findPendingMultipart(input: FindPendingMultipartInput): Promise<StorageObject | null>
+  findPendingMultipart(input: inputs.FindPendingMultipartInput): Promise<StorageObject | null>
   /**
    * Returns the row with this id, live before deleted. A replacement in progress has the id of its attempt; once it is
    * confirmed, only the id of the object finds it.
    */
-  findById(input: FindByIdInput): Promise<StorageObject | null>
+  findById(input: inputs.FindByIdInput): Promise<StorageObject | null>
   /**
    * Lists the scopes with their usage and number of rows, in byte order of the scope. A scope that holds nothing any more
    * may appear with zeros. A page costs the same at any depth.
    */
-  listScopes(input?: ListScopesInput): Promise<ScopeSummary[]>
+  listScopes(input?: inputs.ListScopesInput): Promise<ScopeSummary[]>
   /**
    * Lists what names bytes in a bucket: live rows and leftovers, by `storageKey` (`key` for those without one) in byte order.
    * Compare it with a listing of the bucket. A page costs the same at any depth.
    */
-  listStored(input: ListStoredInput): Promise<StoredItem[]>
+  listStored(input: inputs.ListStoredInput): Promise<StoredItem[]>
 
   /**
    * Starts an attempt and returns its pending row. Quota check and insert are one atomic step.
    * @throws StorageError `KEY_CONFLICT` if another scope uses the key, or if it is active and `overwrite` is `false`;
    * `QUOTA_EXCEEDED`
    */
-  reserve(input: ReserveInput): Promise<StorageObject>
+  reserve(input: inputs.ReserveInput): Promise<StorageObject>
   /**
    * Makes the pending row active, with verified size, eTag and content type. Idempotent.
    * @throws StorageError `OBJECT_NOT_FOUND` if there is no such attempt; `QUOTA_EXCEEDED` if the object grew beyond its
    * reservation and the quota
    */
-  confirm(input: ConfirmInput): Promise<StorageObject>
+  confirm(input: inputs.ConfirmInput): Promise<StorageObject>
   /**
    * Sets the multipart upload id of an attempt, once.
    * @throws StorageError `OBJECT_NOT_FOUND` if the attempt has ended
    */
-  setUploadId(input: SetUploadIdInput): Promise<StorageObject>
+  setUploadId(input: inputs.SetUploadIdInput): Promise<StorageObject>
   /** Ends an attempt without an object. Returns the row it removed, or `null`. */
-  release(input: ReleaseInput): Promise<StorageObject | null>
+  release(input: inputs.ReleaseInput): Promise<StorageObject | null>
   /** Removes the active row and a pending replacement. A key with only a pending row is released. Returns the removed row, or `null`. */
-  remove(input: RemoveInput): Promise<StorageObject | null>
+  remove(input: inputs.RemoveInput): Promise<StorageObject | null>
   /**
    * Sets the filename, content type, metadata or eTag of the active row. Returns the row, or `null` if nothing is active there for
    * that scope and attempt. Bytes and an upload in progress stay. Without a difference `updatedAt` stays too.
    */
-  update(input: UpdateInput): Promise<StorageObject | null>
+  update(input: inputs.UpdateInput): Promise<StorageObject | null>
   /**
    * Gives an object to another owner. Returns the active row, also if `to` has it already, or `null` if neither scope has it.
    * An upload in progress at the key ends. Download URLs stay valid until they expire.
    * @throws StorageError `QUOTA_EXCEEDED`
    */
-  transfer(input: TransferInput): Promise<StorageObject | null>
+  transfer(input: inputs.TransferInput): Promise<StorageObject | null>
   /**
    * Records bytes that are in the bucket already as an object, or as the bytes of an object of this scope and key that
    * has no `storageKey`. Changes nothing if a live row or a leftover names the bytes. No quota applies.
    * @throws StorageError `KEY_CONFLICT` if another object or an upload in progress has the key
    */
-  adopt(input: AdoptInput): Promise<AdoptResult>
+  adopt(input: inputs.AdoptInput): Promise<AdoptResult>
 
   /**
    * Claims events, the earliest due first, so that no other caller gets them until the claims expire. An object's events come
    * one at a time, in the order of its changes. Settle each event once its work is done.
    */
-  claimEvents(input?: ClaimEventsInput): Promise<StoredEvent[]>
+  claimEvents(input?: inputs.ClaimEventsInput): Promise<StoredEvent[]>
   /**
    * Removes claimed events, or schedules a retry. At most 1000. Returns the ids that were settled. One is missing if its claim no
    * longer held, or if the database failed after others had been settled: settle it again.
    */
-  settleEvents(entries: readonly SettleEventInput[]): Promise<string[]>
+  settleEvents(entries: readonly inputs.SettleEventInput[]): Promise<string[]>
   /** Extends claims from now on. At most 1000. Returns the ids whose claim still held. */
-  extendClaims(entries: readonly ExtendClaimInput[], options?: ExtendClaimsOptions): Promise<string[]>
+  extendClaims(
+    entries: readonly inputs.ExtendClaimInput[],
+    options?: inputs.ExtendClaimsOptions,
+  ): Promise<string[]>
   /**
    * Lists events, roughly in the order of recording. Changes nothing.
    * @throws StorageError `INVALID_CURSOR`
    */
-  listEvents(input?: ListEventsInput): Promise<EventPage>
+  listEvents(input?: inputs.ListEventsInput): Promise<EventPage>
   /** Counts events. Reads all of them, so it is for operators. */
   countEvents(): Promise<EventCounts>
 
   /** Lists expired reservations, earliest expiry first, then by `id`. Changes nothing. */
-  listExpired(input?: ListExpiredInput): Promise<StorageObject[]>
+  listExpired(input?: inputs.ListExpiredInput): Promise<StorageObject[]>
   /**
    * Removes expired reservations and returns them, in the order of {@link listExpired}. Of several concurrent calls, exactly one
    * returns each row. Refuses unknown fields, because a misspelled filter would remove too much.
    */
-  purgeExpired(input?: PurgeExpiredInput): Promise<StorageObject[]>
+  purgeExpired(input?: inputs.PurgeExpiredInput): Promise<StorageObject[]>
   /** Lists leftovers, oldest first (by `since`, then `attemptId`), or those that are due, if `dueBefore` is given. */
-  listLeftovers(input?: ListLeftoversInput): Promise<Leftover[]>
+  listLeftovers(input?: inputs.ListLeftoversInput): Promise<Leftover[]>
   /** Deletes a leftover. Call it only once nothing is in the bucket and nothing can arrive any more. Returns whether it existed. */
-  forgetLeftover(input: ForgetLeftoverInput): Promise<boolean>
+  forgetLeftover(input: inputs.ForgetLeftoverInput): Promise<boolean>
   /** Puts a leftover off: until then, lists with `dueBefore` leave it out. Returns whether it exists. */
-  deferLeftover(input: DeferLeftoverInput): Promise<boolean>
+  deferLeftover(input: inputs.DeferLeftoverInput): Promise<boolean>
   /**
    * Deletes history, earliest deletion first, then lowest `id`, and returns the number of rows. Refuses unknown fields,
    * because a misspelled filter would delete too much.
    */
-  purgeDeleted(input: PurgeDeletedInput): Promise<number>
+  purgeDeleted(input: inputs.PurgeDeletedInput): Promise<number>
 
   /** Creates or upgrades the schema in the database. Idempotent, and safe to call from several processes at once. */
   migrate(options?: MigrateOptions | null): Promise<MigrationResult>

@@ -1,44 +1,7 @@
 import type { MigrateOptions, MigrationResult } from './contract.js'
 import type { EventCounts, EventPage, StoredEvent } from './events.js'
-import type {
-  AdoptCommand,
-  ClaimEventsCommand,
-  ConfirmCommand,
-  CountEventsQuery,
-  CountQuery,
-  DeferLeftoverCommand,
-  ExtendClaimsCommand,
-  FindByIdQuery,
-  FindPendingMultipartQuery,
-  FindPendingQuery,
-  FindQuery,
-  ListDueLeftoversQuery,
-  ListEventsQuery,
-  ListExpiredQuery,
-  ListLeftoversQuery,
-  ListQuery,
-  ListScopesQuery,
-  ListStoredQuery,
-  PurgeDeletedCommand,
-  PurgeExpiredCommand,
-  ReleaseCommand,
-  RemoveCommand,
-  ReserveCommand,
-  SetUploadIdCommand,
-  SettleEventsCommand,
-  TransferCommand,
-  UpdateCommand,
-} from './inputs/index.js'
-import type {
-  AdoptOutcome,
-  ConfirmOutcome,
-  PurgeDeletedOutcome,
-  ReserveOutcome,
-  RowOutcome,
-  RowsOutcome,
-  SetUploadIdOutcome,
-  TransferOutcome,
-} from './outcomes.js'
+import type * as inputs from './inputs/index.js'
+import type * as outcomes from './outcomes.js'
 import type {
   Leftover,
   ScopeSummary,
@@ -83,9 +46,9 @@ export interface StoreDriver {
    * If `withMetadata` is `false`, it MUST return `null` as metadata, and SHOULD NOT read it. The rows may lag
    * behind acknowledged writes, as those of a replica do, unless `fromPrimary` is `true`.
    */
-  list(query: ListQuery): Promise<StorageObject[]>
+  list(query: inputs.ListQuery): Promise<StorageObject[]>
   /** Returns the number of rows with these statuses at one moment. MUST take constant time. */
-  count(query: CountQuery): Promise<number>
+  count(query: inputs.CountQuery): Promise<number>
   /** Returns the usage of the scope; zeros for an unknown scope. MUST take constant time. */
   usage(scope: string): Promise<ScopeUsage>
   /**
@@ -93,13 +56,13 @@ export interface StoreDriver {
    * scope than `scope` (`null` matches any) is not returned: it SHOULD NOT be read in full, because how long that takes
    * could reveal that the key exists. The store checks the scope again. The same holds for the next two methods.
    */
-  find(query: FindQuery): Promise<StorageObject | null>
+  find(query: inputs.FindQuery): Promise<StorageObject | null>
   /** Returns the active row of the key. */
-  findActive(query: FindQuery): Promise<StorageObject | null>
+  findActive(query: inputs.FindQuery): Promise<StorageObject | null>
   /** Returns the pending row of the key, if it has the given `id` and `uploadId` (`null` matches any). */
-  findPending(query: FindPendingQuery): Promise<StorageObject | null>
+  findPending(query: inputs.FindPendingQuery): Promise<StorageObject | null>
   /** Returns the pending row of the key, if it has an `uploadId`, `declaredSize === fileSize` and `expiresAt > now`. */
-  findPendingMultipart(query: FindPendingMultipartQuery): Promise<StorageObject | null>
+  findPendingMultipart(query: inputs.FindPendingMultipartQuery): Promise<StorageObject | null>
 
   /**
    * Inserts the pending row of a new attempt, replacing the key's pending row, if there is one.
@@ -118,7 +81,7 @@ export interface StoreDriver {
    * Returns `reserved` with the new row. The pending row it replaced, which may be an expired one of another scope, ends as by
    * {@link release}; `scopes` then names both scopes.
    */
-  reserve(command: ReserveCommand): Promise<ReserveOutcome>
+  reserve(command: inputs.ReserveCommand): Promise<outcomes.ReserveOutcome>
   /**
    * Makes the pending row active, with the verified size, eTag and content type, in place of the active row, if there is one.
    * The row keeps the `id` and `createdAt` of the active row it replaces; the replaced bytes become a leftover.
@@ -133,19 +96,19 @@ export interface StoreDriver {
    *
    * An expired reservation can still be confirmed. Returns `confirmed` with the active row.
    */
-  confirm(command: ConfirmCommand): Promise<ConfirmOutcome>
+  confirm(command: inputs.ConfirmCommand): Promise<outcomes.ConfirmOutcome>
   /**
    * Sets the multipart upload id of the attempt `id`, once.
    *
    * Refuses in this order: `not-found` if the key's pending row has another `id` or is gone; `set` with the row and no change
    * if it has this `uploadId` already; `other-upload` if it has another one. Otherwise returns `set` with the changed row.
    */
-  setUploadId(command: SetUploadIdCommand): Promise<SetUploadIdOutcome>
+  setUploadId(command: inputs.SetUploadIdCommand): Promise<outcomes.SetUploadIdOutcome>
   /**
    * Deletes the pending row of the key, if `id`, `scope` and `uploadId` match (`null` matches any). The active row stays.
    * Returns the deleted row, or `null` if none matched. An expired row is deleted too.
    */
-  release(command: ReleaseCommand): Promise<RowOutcome>
+  release(command: inputs.ReleaseCommand): Promise<outcomes.RowOutcome>
   /**
    * Removes the active row and the pending row of the key, if `scope` matches (`null` matches any). `soft` keeps the active row
    * as history, with status `deleted`; `hard` drops it. A pending row never becomes history.
@@ -154,13 +117,13 @@ export interface StoreDriver {
    * Returns the active row as it was removed (for `soft` with its new status); if only a pending row existed, that row;
    * `null` if nothing was there.
    */
-  remove(command: RemoveCommand): Promise<RowOutcome>
+  remove(command: inputs.RemoveCommand): Promise<outcomes.RowOutcome>
   /**
    * Sets fields of the active row of the key, if `scope` and `attemptId` match (`null` matches any). If a field differs
    * (metadata is compared by names and values), also sets `updatedAt`; otherwise nothing changes. Bytes, usage and the pending
    * row stay. Returns the active row, or `null` if none matched.
    */
-  update(command: UpdateCommand): Promise<RowOutcome>
+  update(command: inputs.UpdateCommand): Promise<outcomes.RowOutcome>
   /**
    * Gives the active row of the key to the scope `to`, and sets `updatedAt`. The pending row of the key ends as by
    * {@link release}. `id`, `attemptId`, `storageKey`, `createdAt`, `confirmedAt` and history rows stay.
@@ -173,7 +136,7 @@ export interface StoreDriver {
    *
    * Returns `transferred` with the active row; `scopes` names both scopes.
    */
-  transfer(command: TransferCommand): Promise<TransferOutcome>
+  transfer(command: inputs.TransferCommand): Promise<outcomes.TransferOutcome>
   /**
    * Records bytes that are in the bucket already as an active row, without a quota. A row or leftover names bytes by its
    * `storageKey` or, if that is `null`, by its `key`, within its bucket.
@@ -191,25 +154,25 @@ export interface StoreDriver {
    * and `now` as `updatedAt` and `confirmedAt`. Nothing can write to the bytes: `writableUntil` of a new row is `now`.
    * Returns `adopted` with the row.
    */
-  adopt(command: AdoptCommand): Promise<AdoptOutcome>
+  adopt(command: inputs.AdoptCommand): Promise<outcomes.AdoptOutcome>
 
   /**
    * Returns the row with this `id` and `scope` (`null` matches any): the live one before the deleted one. A pending
    * replacement has the id of its attempt; once it is confirmed, only the object's `id` finds it.
    */
-  findById(query: FindByIdQuery): Promise<StorageObject | null>
+  findById(query: inputs.FindByIdQuery): Promise<StorageObject | null>
   /**
    * Returns the scopes after `after` in byte order of their UTF-8, at most `limit`. MUST return each scope that has a row,
    * and MAY return one that had rows, with zeros. A page MUST cost the same at any depth and at any number of scopes.
    */
-  listScopes(query: ListScopesQuery): Promise<ScopeSummary[]>
+  listScopes(query: inputs.ListScopesQuery): Promise<ScopeSummary[]>
   /**
    * Returns the live rows and the leftovers of the bucket whose name (`storageKey` or, if that is `null`, `key`) starts with
    * `prefix` and comes after `after`, in byte order of the names. Returns at least `limit` items if there are as many, and
    * then all further items with the name of the last one; items with the same name come in any order. MUST NOT read
    * rows or leftovers beyond these.
    */
-  listStored(query: ListStoredQuery): Promise<StoredItem[]>
+  listStored(query: inputs.ListStoredQuery): Promise<StoredItem[]>
 
   /**
    * Claims up to `limit` events until `until`, the earliest `dueAt` first. Claims an event if its `dueAt` is at most `now`
@@ -219,53 +182,53 @@ export interface StoreDriver {
    * are above 0 (`true`) or 0 (`false`). MUST take the same time however many events wait, also of the other kind. MAY skip an
    * event that another call is working on.
    */
-  claimEvents(command: ClaimEventsCommand): Promise<StoredEvent[]>
+  claimEvents(command: inputs.ClaimEventsCommand): Promise<StoredEvent[]>
   /**
    * Ends claims that still hold: the last claim of the event has this token, even if it has expired. Without `retryAt` the
    * event is removed, which makes the next event of its object the oldest; with it, the claim ends and `dueAt` is
    * `retryAt`. Each entry is atomic. Returns the ids whose claim held. Ignores ids and claims that it doesn't know. Rejects only
    * if it has settled none: a rejection has no room for the ids of the others.
    */
-  settleEvents(command: SettleEventsCommand): Promise<string[]>
+  settleEvents(command: inputs.SettleEventsCommand): Promise<string[]>
   /** Sets the end of claims that still hold, as in {@link settleEvents}, to `until`. Returns their ids. */
-  extendClaims(command: ExtendClaimsCommand): Promise<string[]>
+  extendClaims(command: inputs.ExtendClaimsCommand): Promise<string[]>
   /**
    * Returns events in a stable order, roughly that of recording. Changes nothing. `next` is `null` on the last page, and
    * otherwise the position of the last event of the page: 1 to 100 ASCII characters of the driver's choice, of which the
    * store makes the cursor.
    * @throws StorageError `INVALID_CURSOR` if `after` can't be a position
    */
-  listEvents(query: ListEventsQuery): Promise<EventPage>
+  listEvents(query: inputs.ListEventsQuery): Promise<EventPage>
   /** Counts all events. */
-  countEvents(query: CountEventsQuery): Promise<EventCounts>
+  countEvents(query: inputs.CountEventsQuery): Promise<EventCounts>
   /** Returns whether events are on. */
   recordsEvents(): Promise<boolean>
 
   /** Returns pending rows with `expiresAt <= before`, by `(expiresAt, id)` ascending, after the position `after`. */
-  listExpired(query: ListExpiredQuery): Promise<StorageObject[]>
+  listExpired(query: inputs.ListExpiredQuery): Promise<StorageObject[]>
   /**
    * Deletes the first `limit` rows of {@link listExpired}, each as by {@link release}, and returns them in that order. Exactly one
    * of several concurrent calls returns each row. MAY be atomic for each row rather than for all, and MAY skip a row that
    * another call is working on.
    */
-  purgeExpired(command: PurgeExpiredCommand): Promise<RowsOutcome>
+  purgeExpired(command: inputs.PurgeExpiredCommand): Promise<outcomes.RowsOutcome>
   /** Returns leftovers by `(since, attemptId)` ascending, after the position `after`. Only of `scope`, if it is not `null`. */
-  listLeftovers(query: ListLeftoversQuery): Promise<Leftover[]>
+  listLeftovers(query: inputs.ListLeftoversQuery): Promise<Leftover[]>
   /** Deletes the leftover of the attempt. Returns whether it existed. */
   forgetLeftover(attemptId: string): Promise<boolean>
   /**
    * Returns leftovers that have no `dueAt` or one up to and including `dueBefore`, by `(dueAt, attemptId)` ascending,
    * those without `dueAt` first, after the position `after`. MUST NOT read leftovers that it doesn't return.
    */
-  listDueLeftovers(query: ListDueLeftoversQuery): Promise<Leftover[]>
+  listDueLeftovers(query: inputs.ListDueLeftoversQuery): Promise<Leftover[]>
   /** Sets the `dueAt` of the leftover of the attempt. Returns whether it exists. */
-  deferLeftover(command: DeferLeftoverCommand): Promise<boolean>
+  deferLeftover(command: inputs.DeferLeftoverCommand): Promise<boolean>
   /**
    * Deletes history with `deletedAt <= before`, only of `scope`, if it is not `null`. Deletes the earliest `deletedAt`
    * first, then the lowest `id`, at most `limit` rows. Returns the number of deleted rows. MAY be atomic for each row rather
    * than for all, and MAY skip a row that another call is working on.
    */
-  purgeDeleted(command: PurgeDeletedCommand): Promise<PurgeDeletedOutcome>
+  purgeDeleted(command: inputs.PurgeDeletedCommand): Promise<outcomes.PurgeDeletedOutcome>
 
   /**
    * Creates or upgrades the schema. Idempotent, and safe to call from several processes at once. Versions are integers. If the

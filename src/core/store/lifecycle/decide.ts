@@ -1,21 +1,4 @@
-import type {
-  AdoptCommand,
-  AdoptOutcome,
-  ConfirmCommand,
-  ConfirmOutcome,
-  KnownBytes,
-  Refusal,
-  ReleaseCommand,
-  RemoveCommand,
-  ReserveCommand,
-  ReserveOutcome,
-  RowOutcome,
-  SetUploadIdCommand,
-  SetUploadIdOutcome,
-  TransferCommand,
-  TransferOutcome,
-  UpdateCommand,
-} from '../driver.js'
+import type { AdoptCommand, KnownBytes, Refusal, RowOutcome, StoreDriver } from '../driver.js'
 import { copyObject, type ScopeUsage, type StorageObject } from '../records.js'
 import { scopeOf, type KeyChange, type LiveRows, type Unchanged } from './change.js'
 import { planAdopt, planRemove, planTransfer, planUpdate } from './object.js'
@@ -29,26 +12,21 @@ import {
 } from './upload.js'
 import { NO_USAGE } from './usage.js'
 
-/** The writes of one key: what each is given, and what the driver returns. */
-interface KeyWrites {
-  readonly reserve: readonly [ReserveCommand, ReserveOutcome]
-  readonly setUploadId: readonly [SetUploadIdCommand, SetUploadIdOutcome]
-  readonly confirm: readonly [ConfirmCommand, ConfirmOutcome]
-  readonly release: readonly [ReleaseCommand, RowOutcome]
-  readonly purge: readonly [PurgeCommand, RowOutcome]
-  readonly adopt: readonly [AdoptCommand, AdoptOutcome]
-  readonly update: readonly [UpdateCommand, RowOutcome]
-  readonly transfer: readonly [TransferCommand, TransferOutcome]
-  readonly remove: readonly [RemoveCommand, RowOutcome]
+/** The writes of one key, as methods of a driver. A purge of many keys has one for each. */
+interface KeyWrites extends Pick<
+  StoreDriver,
+  'reserve' | 'setUploadId' | 'confirm' | 'release' | 'adopt' | 'update' | 'transfer' | 'remove'
+> {
+  purge(command: PurgeCommand): Promise<RowOutcome>
 }
 
 /** A write of one key. */
 export type KeyWrite<Kind extends keyof KeyWrites = keyof KeyWrites> = {
-  readonly [K in Kind]: { readonly kind: K; readonly command: KeyWrites[K][0] }
+  readonly [K in Kind]: { readonly kind: K; readonly command: Parameters<KeyWrites[K]>[0] }
 }[Kind]
 
 /** What the driver returns for a write. */
-export type KeyWriteOutcome<Write extends KeyWrite> = KeyWrites[Write['kind']][1]
+export type KeyWriteOutcome<Write extends KeyWrite> = Awaited<ReturnType<KeyWrites[Write['kind']]>>
 
 /** What a write is decided on. It MUST NOT change before the change is written. */
 export interface WriteState {
