@@ -1,7 +1,7 @@
 import { StorageError } from './errors.js'
 import { checkInteger, checkText, shown, type TextField } from './store/validation/checks.js'
 
-const MAX_SECONDS = 86_400
+const A_DAY = 86_400
 
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
@@ -50,11 +50,11 @@ export class OptionChecks {
     return value === null ? null : this.valid(() => checkInteger(name, value, min, max))
   }
 
-  /** Returns a number of seconds above 0 and at most a day. */
-  seconds(name: string, value: number | null | undefined): number | null {
+  /** Returns a number of seconds above 0, by default at most a day. */
+  seconds(name: string, value: number | null | undefined, max = A_DAY): number | null {
     if (value === undefined || value === null) return null
-    if (typeof value === 'number' && value > 0 && value <= MAX_SECONDS) return value
-    throw this.error(`${name} must be a number above 0 and at most ${MAX_SECONDS} (got ${shown(value)}).`)
+    if (typeof value === 'number' && value > 0 && value <= max) return value
+    throw this.error(`${name} must be a number above 0 and at most ${max} (got ${shown(value)}).`)
   }
 
   boolean(name: string, value: boolean | null | undefined): boolean | null {

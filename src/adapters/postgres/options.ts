@@ -1,5 +1,5 @@
 import { OptionChecks } from '../../core/option-checks.js'
-import { shown, shownHandle } from '../../core/store/validation/checks.js'
+import { shownHandle } from '../../core/store/validation/checks.js'
 import type { StoreDriver } from '../../core/store/driver.js'
 import type {
   Database,
@@ -55,16 +55,14 @@ export function checkAdapterOptions(options: unknown): {
   readonly open: (pool: unknown, message: string) => StoreDriver
 } {
   const caller = 'postgresAdapter'
-  const { readPool, namedStatements, now } = checkObject(caller, options) as PostgresAdapterOptions
-  const named = new OptionChecks(caller).boolean('namedStatements', namedStatements) ?? true
-  if (now !== null && now !== undefined && typeof now !== 'function') {
-    throw new TypeError(`${caller}: now must be a function that returns a Date (got ${shown(now)}).`)
-  }
+  const { schema, events } = checkSchemaOptions(caller, options)
+  const { readPool, namedStatements, now } = (options ?? {}) as PostgresAdapterOptions
+  const checks = new OptionChecks(caller)
+  const named = checks.boolean('namedStatements', namedStatements) ?? true
   const replica =
     readPool == null ? null : withTimeLimit(databaseOf(readPool, `readPool must be ${A_POOL}`, named))
-  const { schema, events } = checkSchemaOptions(caller, options)
   return {
-    now: now ?? null,
+    now: checks.function('now', now),
     open(pool, message) {
       const database = withTimeLimit(databaseOf(pool, message, named))
       const readDatabase = replica ?? database
@@ -75,19 +73,13 @@ export function checkAdapterOptions(options: unknown): {
 
 /** @throws TypeError that names the option, its value and what is allowed. */
 export function checkSchemaOptions(caller: string, options: unknown) {
-  const { schema, events } = checkObject(caller, options) as PostgresSchemaOptions
+  const checks = new OptionChecks(caller)
+  const given = (options ?? {}) as PostgresSchemaOptions
+  checks.options(given)
   return {
-    schema: schemaName(caller, schema ?? DEFAULT_SCHEMA),
-    events: new OptionChecks(caller).boolean('events', events),
+    schema: schemaName(caller, given.schema ?? DEFAULT_SCHEMA),
+    events: checks.boolean('events', given.events),
   }
-}
-
-function checkObject(caller: string, options: unknown): object {
-  if (options === null || options === undefined) return {}
-  if (typeof options !== 'object') {
-    throw new TypeError(`${caller}: options must be an object (got ${shown(options)}).`)
-  }
-  return options
 }
 
 function databaseOf(pool: unknown, message: string, named: boolean): Database {

@@ -1,3 +1,4 @@
+import { OptionChecks } from '../../core/option-checks.js'
 import { createReport, type ErrorListener } from '../../core/reporter.js'
 import { partsOf } from '../../core/store/store-parts.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
@@ -33,6 +34,8 @@ export interface RedisUsageCacheOptions {
   readonly onError?: ErrorListener | null | undefined
 }
 
+const checks = new OptionChecks('redisUsageCache')
+
 /**
  * Wraps a store so that `getScopeUsage` is served from Redis when possible. Use it, with the same prefix, in every
  * process that writes to the database. Quotas don't depend on it: `reserve` and `confirm` check them in the database.
@@ -48,21 +51,18 @@ export function redisUsageCache(
 ): StorageObjectStore {
   const parts = partsOf(store)
   if (parts === null) {
-    throw new TypeError(
+    throw checks.error(
       'store must be one that an adapter or createStore() returned, not a copy or a wrapper, which would hide its driver.',
     )
   }
   const has = (method: string) => typeof (Object(redis) as Record<string, unknown>)[method] === 'function'
   if (!has('evalsha') || !has('eval'))
-    throw new TypeError('redis must be a client of ioredis, a Redis or a Cluster.')
-  const ttlSeconds = options.ttlSeconds ?? DEFAULT_TTL
-  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > MAX_TTL) {
-    throw new TypeError(`ttlSeconds must be an integer from 1 to ${MAX_TTL} (got ${shown(ttlSeconds)}).`)
-  }
+    throw checks.error('redis must be a client of ioredis, a Redis or a Cluster.')
+  const ttlSeconds = checks.integer('ttlSeconds', options.ttlSeconds ?? DEFAULT_TTL, 1, MAX_TTL)
   const prefix = options.prefix ?? DEFAULT_PREFIX
   // A brace would end the hash tag, which keeps all keys on one node of a cluster.
   if (typeof prefix !== 'string' || !/^[^{}]+$/u.test(prefix) || prefix.length > MAX_PREFIX) {
-    throw new TypeError(
+    throw checks.error(
       `prefix must be a string of 1 to ${MAX_PREFIX} characters without braces (got ${shown(prefix)}).`,
     )
   }

@@ -1,6 +1,7 @@
 import { shortFilename } from '../../core/http/download-headers.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
+import { OptionChecks } from '../../core/option-checks.js'
 import { isBuiltIn } from '../../core/realms.js'
 import { uploadHeaders } from '../headers.js'
 import type { LocalBackend, OpenBytes } from './contract.js'
@@ -31,7 +32,9 @@ export function createLocalStorage(
   options: LocalStorageOptions,
   createBackend: (now: () => Date) => LocalBackend,
 ): ObjectStorage {
-  const { baseURL, now } = checkOptions(caller, options)
+  const checks = new OptionChecks(caller)
+  const now = checks.function('now', options.now) ?? (() => new Date())
+  const baseURL = checkBaseURL(checks, options.baseURL)
   const backend = createBackend(now)
   const { objects, claimWrite, secret } = backend
   const signer = createUrlSigner(onceSuccessful(secret))
@@ -149,20 +152,12 @@ export function onceSuccessful<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-function checkOptions(caller: string, options: LocalStorageOptions) {
-  const now: unknown = options.now ?? (() => new Date())
-  if (typeof now !== 'function') {
-    throw new TypeError(`${caller}: now must be a function (got ${typeof now}).`)
-  }
-  return { baseURL: checkBaseURL(caller, options.baseURL), now: now as () => Date }
-}
-
-function checkBaseURL(caller: string, baseURL: unknown): string | null {
+function checkBaseURL(checks: OptionChecks, baseURL: unknown): string | null {
   if (baseURL === undefined || baseURL === null) return null
   const url = typeof baseURL === 'string' && URL.canParse(baseURL) ? new URL(baseURL) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw new TypeError(
-      `${caller}: baseURL must be an absolute http(s) URL without query or fragment (got ${JSON.stringify(baseURL)}).`,
+    throw checks.error(
+      `baseURL must be an absolute http(s) URL without query or fragment (got ${JSON.stringify(baseURL)}).`,
     )
   }
   let end = url.href.length

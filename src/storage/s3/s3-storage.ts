@@ -1,6 +1,7 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { downloadHeaders } from '../../core/http/download-headers.js'
 import type { BytesReference, ObjectStorage } from '../../core/object-storage.js'
+import { isObject, OptionChecks } from '../../core/option-checks.js'
 import { uploadHeaders } from '../headers.js'
 import { bucketCalls, MAX_TIMEOUT_SECONDS } from './calls.js'
 import { s3Multipart } from './multipart.js'
@@ -98,54 +99,34 @@ function withBucketNames<Calls extends object>(calls: Calls, bucketName: (bucket
     const renamed = async (input: BytesReference): Promise<unknown> => {
       const bucket: unknown = bucketName(input.bucket)
       if (typeof bucket === 'string' && bucket !== '') return (call as Call)({ ...input, bucket })
-      throw new TypeError(
-        `s3Storage: bucketName must return the name of a bucket (got ${JSON.stringify(bucket)}).`,
-      )
+      throw checks.error(`bucketName must return the name of a bucket (got ${JSON.stringify(bucket)}).`)
     }
     return [name, renamed]
   })
   return Object.fromEntries(named) as Calls
 }
 
-/** A day. */
-const MAX_IDLE_SECONDS = 86_400
+const checks = new OptionChecks('s3Storage')
 
 /** Validates the options and adds the defaults. @throws TypeError that names the invalid option. */
 function checkOptions(options: S3StorageOptions) {
-  const given: { readonly [Name in keyof S3StorageOptions]?: unknown } = isObject(options) ? options : {}
+  const given: Partial<S3StorageOptions> = isObject(options) ? options : {}
+  const { timeoutSeconds, completeTimeoutSeconds: completeSeconds, idleSeconds } = given
   return {
     client: checkClient(given.client),
-    timeoutSeconds: checkSeconds('timeoutSeconds', given.timeoutSeconds ?? 30),
-    completeTimeoutSeconds: checkSeconds('completeTimeoutSeconds', given.completeTimeoutSeconds ?? 300),
-    idleSeconds: checkSeconds('idleSeconds', given.idleSeconds ?? 60, MAX_IDLE_SECONDS),
-    bucketName: checkFunction('bucketName', given.bucketName ?? null) as ((bucket: string) => string) | null,
-    now: checkFunction('now', given.now ?? (() => new Date())) as () => Date,
+    timeoutSeconds: checks.seconds('timeoutSeconds', timeoutSeconds, MAX_TIMEOUT_SECONDS) ?? 30,
+    completeTimeoutSeconds:
+      checks.seconds('completeTimeoutSeconds', completeSeconds, MAX_TIMEOUT_SECONDS) ?? 300,
+    idleSeconds: checks.seconds('idleSeconds', idleSeconds) ?? 60,
+    bucketName: checks.function('bucketName', given.bucketName),
+    now: checks.function('now', given.now) ?? (() => new Date()),
   }
 }
 
 function checkClient(client: unknown): S3Client {
   const parts = isObject(client) ? (client as Partial<S3Client>) : {}
   if (typeof parts.send !== 'function' || !isObject(parts.config) || !isObject(parts.middlewareStack)) {
-    throw new TypeError('s3Storage: client must be an S3Client from @aws-sdk/client-s3.')
+    throw checks.error('client must be an S3Client from @aws-sdk/client-s3.')
   }
   return client as S3Client
-}
-
-function checkSeconds(name: string, seconds: unknown, max = MAX_TIMEOUT_SECONDS): number {
-  if (typeof seconds !== 'number' || !(seconds > 0 && seconds <= max)) {
-    const given = typeof seconds === 'string' ? JSON.stringify(seconds) : String(seconds)
-    throw new TypeError(
-      `s3Storage: ${name} must be a number of seconds above 0 and up to ${max} (got ${given}).`,
-    )
-  }
-  return seconds
-}
-
-function checkFunction(name: string, value: unknown): unknown {
-  if (value === null || typeof value === 'function') return value
-  throw new TypeError(`s3Storage: ${name} must be a function (got ${typeof value}).`)
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

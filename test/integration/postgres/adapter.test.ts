@@ -66,11 +66,11 @@ describe('postgresAdapter', () => {
 
   it.each([
     [{ namedStatements: 'no' }, 'namedStatements must be true or false (got "no").'],
-    [{ now: new Date(0) }, 'now must be a function that returns a Date (got an object).'],
+    [{ now: new Date(0) }, 'now must be a function (got an object).'],
     [{ events: 'yes' }, 'events must be true or false (got "yes").'],
     [{ schema: 7 }, 'schema must be a string (got 7).'],
     [{ schema: 'pg_mine' }, 'schema must not begin with "pg_", which Postgres reserves (got "pg_mine").'],
-    ['files', 'options must be an object (got "files").'],
+    ['files', 'the options must be an object (got "files").'],
   ])('refuses the options %o with a message that names the option', (options, message) => {
     expect(() => postgresAdapter(pool, untyped(options))).toThrow(
       new TypeError(`postgresAdapter: ${message}`),

@@ -17,7 +17,7 @@ describe('redisUsageCache refuses', () => {
     '%o as a client',
     (client) => {
       expect(() => redisUsageCache(memoryAdapter(), client as never)).toThrow(
-        new TypeError('redis must be a client of ioredis, a Redis or a Cluster.'),
+        new TypeError('redisUsageCache: redis must be a client of ioredis, a Redis or a Cluster.'),
       )
     },
   )

@@ -116,7 +116,7 @@ describe.each(storages)('the signatures of $name', (kind) => {
 
   it('require a function as clock', () => {
     const now = new Date() as unknown as () => Date
-    expect(() => kind.open({ now })).toThrow(`${kind.name}: now must be a function (got object).`)
+    expect(() => kind.open({ now })).toThrow(`${kind.name}: now must be a function (got an object).`)
   })
 
   it('use the system clock by default', async () => {
