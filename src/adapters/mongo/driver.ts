@@ -1,4 +1,3 @@
-import type { ClientSession } from 'mongodb'
 import { hasExpired } from '../../core/store/lifecycle/change.js'
 import type { StorageObject, UsageDifference } from '../../core/store/records.js'
 import type { StoreDriver } from '../../core/store/driver.js'
@@ -8,12 +7,11 @@ import { createDeadline, type Call } from './connection/deadline.js'
 import { databaseError } from './connection/failures.js'
 import { runCommand, type Namespace } from './connection/namespace.js'
 import { readWithRetry, type Read } from './connection/reads.js'
-import { transact } from './connection/transactions.js'
+import { transact, type Transaction } from './connection/transactions.js'
 import { countsIn, usageIn } from './documents/scope-document.js'
 import { countEvents, listEvents } from './reads/events.js'
 import { findAny, findById, findLive, findSums } from './reads/finds.js'
-import { listDueLeftovers, listExpired, listLeftovers, listObjects } from './reads/lists.js'
-import { listScopes } from './reads/list-scopes.js'
+import { listDueLeftovers, listExpired, listLeftovers, listObjects, listScopes } from './reads/lists.js'
 import { listStored } from './reads/stored.js'
 import { recount, type Recount } from './reads/recount.js'
 import { migrate } from './schema/migrate.js'
@@ -60,7 +58,7 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
 
   const read = <T>(query: Read<T>, limit = withDeadline) =>
     run((call) => readWithRetry(namespace, call, query), limit)
-  const inTransaction = <T>(work: (session: ClientSession) => Promise<T>) =>
+  const inTransaction = <T>(work: (transaction: Transaction) => Promise<T>) =>
     run((call) => transact({ namespace, call }, work))
   const recounted = (scope: string | null) => read(recount(namespace, scope), withRecountDeadline)
   const write = <Write extends KeyWrite>(keyWrite: Write, scope?: string) =>
@@ -123,14 +121,14 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
     listLeftovers: (query) => read(listLeftovers(namespace, query)),
     listDueLeftovers: (query) => read(listDueLeftovers(namespace, query)),
     deferLeftover: ({ attemptId, until }) =>
-      inTransaction(async (session) => {
+      inTransaction(async ({ session }) => {
         const change = { $set: { dueAt: until } }
         const { matchedCount } = await namespace.leftovers.updateOne({ _id: attemptId }, change, { session })
         return matchedCount > 0
       }),
 
     forgetLeftover: (attemptId) =>
-      inTransaction(async (session) => {
+      inTransaction(async ({ session }) => {
         const { deletedCount } = await namespace.leftovers.deleteOne({ _id: attemptId }, { session })
         return deletedCount > 0
       }),
@@ -139,7 +137,7 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
       const found = await read(findHistoryBefore(namespace, command))
       const drop = async ([scope, ids]: readonly [string, string[]]) => ({
         scope,
-        dropped: await inTransaction((session) => dropHistory(namespace, session, scope, ids)),
+        dropped: await inTransaction((transaction) => dropHistory(transaction, scope, ids)),
       })
       const { done } = await effectiveOf([...found], drop, ({ dropped }) => dropped > 0, PURGES_AT_ONCE)
       return {
@@ -159,7 +157,7 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
     async repairUsage(scope) {
       const repaired: Recount[] = []
       for (const wrong of await recounted(scope)) {
-        if (await inTransaction((session) => repairSums(namespace, session, wrong))) repaired.push(wrong)
+        if (await inTransaction((transaction) => repairSums(transaction, wrong))) repaired.push(wrong)
       }
       return differences(repaired)
     },

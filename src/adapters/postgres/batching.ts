@@ -1,19 +1,12 @@
 import { StorageError } from '../../core/errors.js'
 import { keyId } from '../../core/names.js'
+import { RecentEntries } from '../../core/recent-entries.js'
 import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
-import { RecentEntries } from '../shared/recent-entries.js'
 import { createWriteBatcher, type JobOutcome, type WriteBatcher } from './write-batcher.js'
 import type { Statement } from './connection/database.js'
 import { copyOf, isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
-import {
-  ADOPT_ARGUMENTS,
-  type Argument,
-  batchedWrite,
-  CONFIRM_ARGUMENTS,
-  RESERVE_ARGUMENTS,
-  valuesOf,
-} from './sql/arguments.js'
+import { ARGUMENTS, type Argument, batchedWrite, valuesOf } from './sql/arguments.js'
 import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
 
 /** Each names its scope and its attempt, so it is safe to repeat. */
@@ -28,11 +21,8 @@ interface NamedConfirmCommand extends ConfirmCommand {
   readonly scope: string
 }
 
-const ARGUMENTS: { readonly [Kind in keyof Commands]: readonly Argument<Commands[Kind]>[] } = {
-  reserve: RESERVE_ARGUMENTS,
-  confirm: CONFIRM_ARGUMENTS,
-  adopt: ADOPT_ARGUMENTS,
-}
+/** By kind, as the compiler follows it. */
+const argumentsOf: { readonly [Kind in keyof Commands]: readonly Argument<Commands[Kind]>[] } = ARGUMENTS
 
 interface Write<Kind extends keyof Commands = keyof Commands> {
   readonly kind: Kind
@@ -86,7 +76,7 @@ export function createBatchedWrites(call: Call, statements: WriteStatements) {
     { kind, command }: Write<Kind>,
     mode: 'try' | 'wait',
   ): Promise<WriteResult | null> {
-    const values = valuesOf<Commands[Kind]>(ARGUMENTS[kind], command)
+    const values = valuesOf<Commands[Kind]>(argumentsOf[kind], command)
     try {
       const [row] = await call(statements[kind][mode], values, { repeatable: true })
       return mode === 'try' && row?.[0] === null ? null : readWriteResult(row?.[0])
@@ -113,7 +103,7 @@ export function createBatchedWrites(call: Call, statements: WriteStatements) {
   async function confirmInAnyScope(command: ConfirmCommand): Promise<WriteResult> {
     // With an id, a repeat finds the object that the attempt became. Without one, it could confirm a newer attempt.
     const repeatable = command.id !== null
-    const [row] = await call(statements.confirm.wait, valuesOf(CONFIRM_ARGUMENTS, command), { repeatable })
+    const [row] = await call(statements.confirm.wait, valuesOf(ARGUMENTS.confirm, command), { repeatable })
     return readWriteResult(row?.[0])
   }
 
@@ -146,5 +136,5 @@ function isNamed(command: ConfirmCommand): command is NamedConfirmCommand {
 
 /** Returns a write as an element of its batch. Dates become ISO 8601 strings. */
 function placed<Kind extends keyof Commands>({ kind, command }: Write<Kind>, place: number) {
-  return Object.assign(batchedWrite<Commands[Kind]>(ARGUMENTS[kind], command), { place, kind })
+  return Object.assign(batchedWrite<Commands[Kind]>(argumentsOf[kind], command), { place, kind })
 }

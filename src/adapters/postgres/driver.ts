@@ -1,15 +1,16 @@
 import { endOfPrefix } from '../../core/names.js'
+import { RecentEntries } from '../../core/recent-entries.js'
 import { attemptRow } from '../../core/store/lifecycle/upload.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type {
   AdoptRefusal,
   ConfirmRefusal,
   ReserveRefusal,
+  SetUploadIdOutcome,
   StoreDriver,
   TransferRefusal,
 } from '../../core/store/driver.js'
 import { NO_USAGE } from '../../core/store/lifecycle/usage.js'
-import { RecentEntries } from '../shared/recent-entries.js'
 import { createBatchedWrites } from './batching.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasReported } from './connection/failures.js'
@@ -21,14 +22,7 @@ import type { SchemaName } from './sql/statement.js'
 import { SCHEMA } from './sql/schema.js'
 import { verify } from './migrate/verify.js'
 import { BEFORE_ALL_DATES, readLeftover, readNumber, readObject, readObjects } from './sql/rows.js'
-import {
-  RELEASE_ARGUMENTS,
-  REMOVE_ARGUMENTS,
-  SET_UPLOAD_ID_ARGUMENTS,
-  TRANSFER_ARGUMENTS,
-  UPDATE_ARGUMENTS,
-  valuesOf,
-} from './sql/arguments.js'
+import { ARGUMENTS, valuesOf } from './sql/arguments.js'
 import { eventStatements } from './sql/event-statements.js'
 import { FIRST_ID, LAST_ID, readStatements } from './sql/reads.js'
 import { readDifferences, readUsage, usageStatements } from './sql/usage-checks.js'
@@ -90,14 +84,14 @@ export function createPostgresDriver({
     call(statement, values, { repeatable })
   /** Changes an object into what the command describes, so a call whose response was lost is repeated. */
   const change = async (statement: Statement, values: readonly PostgresValue[]): Promise<WriteResult> =>
-    readWriteResult(onlyRow(await write(statement, values, true))[0])
+    readWriteResult((await write(statement, values, true))[0]?.[0])
 
   /** Compares all scopes, page by page. */
   async function* differingRows(): AsyncGenerator<readonly TextRow[], void> {
     let after: string | null = ''
     for (;;) {
       const rows: readonly TextRow[] = await read(usages.check, [after])
-      after = onlyRow(rows)[0]!
+      after = rows[0]![0]!
       if (after === null) return
       // A page without a difference has one row, with its end alone.
       yield rows.filter((row) => row[1] !== null).map((row) => row.slice(1))
@@ -159,25 +153,23 @@ export function createPostgresDriver({
     },
 
     async setUploadId(command) {
-      const result = onlyRow(
-        await write(writes.setUploadId, valuesOf(SET_UPLOAD_ID_ARGUMENTS, command), true),
-      )
-      if (result[0] === 'other-upload') return { outcome: 'other-upload' }
-      if (result[0] !== 'set') return { outcome: 'not-found' }
-      const row = readObject(result, 1)!
+      const [result] = await write(writes.setUploadId, valuesOf(ARGUMENTS.setUploadId, command), true)
+      const outcome = result![0] as SetUploadIdOutcome['outcome']
+      if (outcome !== 'set') return { outcome }
+      const row = readObject(result!, 1)!
       return { outcome: 'set', row, scopes: [row.scope] }
     },
 
-    release: async (command) => touchedRow(await write(writes.release, valuesOf(RELEASE_ARGUMENTS, command))),
-    remove: async (command) => touchedRow(await write(writes.remove, valuesOf(REMOVE_ARGUMENTS, command))),
+    release: async (command) => touchedRow(await write(writes.release, valuesOf(ARGUMENTS.release, command))),
+    remove: async (command) => touchedRow(await write(writes.remove, valuesOf(ARGUMENTS.remove, command))),
 
     async update(command) {
-      const { object } = await change(writes.update, valuesOf(UPDATE_ARGUMENTS, command))
+      const { object } = await change(writes.update, valuesOf(ARGUMENTS.update, command))
       return touchedRow(object ? [object] : [])
     },
 
     async transfer(command) {
-      const result = await change(writes.transfer, valuesOf(TRANSFER_ARGUMENTS, command))
+      const result = await change(writes.transfer, valuesOf(ARGUMENTS.transfer, command))
       const { outcome, object } = result
       if (outcome !== 'transferred') return readRefusal<TransferRefusal>(result, command.quota)
       const row = object ? readObject(object) : null
@@ -300,11 +292,6 @@ export function createPostgresDriver({
       // The caller owns the pool.
     },
   }
-}
-
-function onlyRow([row]: readonly TextRow[]): TextRow {
-  if (!row) throw new RangeError('A write function of the schema returned no row.')
-  return row
 }
 
 function firstObject([row]: readonly TextRow[]): StorageObject | null {

@@ -112,12 +112,7 @@ export function createWriteBatcher<Job, Result>(
     queue.inFlight += batch.length
     for (const { conflictKey } of batch) queue.busy.add(conflictKey)
     const heldJobs = new Set<Queued>()
-    try {
-      await settle(batch, heldJobs)
-    } catch (error) {
-      // `wasUndone` itself threw. The queue must go on, and no caller may wait forever.
-      for (const { reject } of batch) reject(error)
-    }
+    await settle(batch, heldJobs)
     // Callers of one batch often write again at once. Without this pause the first of them would start a batch of one.
     for (let i = 0; batch.length > 1 && i < MICROTASKS_TO_NEXT_CALL; i++) await Promise.resolve()
     queue.inFlight -= batch.length
@@ -133,9 +128,6 @@ export function createWriteBatcher<Job, Result>(
     let outcomes: readonly JobOutcome<Result>[]
     try {
       outcomes = await run(batch.map(({ job }) => job))
-      if (outcomes.length !== batch.length) {
-        throw new RangeError(`A batch of ${batch.length} jobs returned ${outcomes.length} results.`)
-      }
     } catch (error) {
       if (batch.length > 1 && wasUndone(error)) {
         await Promise.all(batch.map((each) => settle([each], heldJobs)))

@@ -1,10 +1,11 @@
 import { keyId } from '../../core/names.js'
+import { RecentEntries } from '../../core/recent-entries.js'
 import type { StoredEvent } from '../../core/store/events.js'
 
 const MAX_CHANGES = 20
 const PERIOD = 60_000
 /** A handler that changes its own object comes back to it before it has handled so many others. */
-const MAX_OBJECTS = 1000
+const REMEMBERED_OBJECTS = 1000
 
 /** The last run of the handler for an object, and when changes were made during such runs. Times are in milliseconds. */
 interface Handled {
@@ -15,7 +16,7 @@ interface Handled {
 
 /** Notices a handler that changes the object of its event: each such change is an event that calls it again, for ever. */
 export class Brake {
-  readonly #objects = new Map<string, Handled>()
+  readonly #objects = new RecentEntries<Handled>(REMEMBERED_OBJECTS)
 
   /**
    * Returns how many changes of the object were made within a minute while its handler ran here, if that is too many to call
@@ -35,12 +36,6 @@ export class Brake {
   ran({ object }: StoredEvent, from: Date, to: Date): void {
     const name = keyId(object)
     const changes = this.#objects.get(name)?.changes ?? []
-    // Deleted first, so that the map is in the order of the runs.
-    this.#objects.delete(name)
     this.#objects.set(name, { from: from.getTime(), to: to.getTime(), changes })
-    for (const [oldest] of this.#objects) {
-      if (this.#objects.size <= MAX_OBJECTS) break
-      this.#objects.delete(oldest)
-    }
   }
 }

@@ -1,4 +1,4 @@
-import type { ClientSession, Collection, Db, Document, MongoClient, Timestamp } from 'mongodb'
+import type { ClientSession, Db, Document, MongoClient, Timestamp } from 'mongodb'
 import { BSON } from './bson.js'
 
 const OPTIONS = { ...BSON, readPreference: 'primary', writeConcern: { w: 'majority' } } as const
@@ -9,33 +9,24 @@ export interface Stored extends Document {
 }
 
 /** The collections of one store, opened with the adapter's own options. */
-export interface Namespace {
-  readonly client: MongoClient
-  readonly db: Db
-  /**
-   * One document per live key, which holds the key's rows, and one per scope, which holds its sums. Both kinds share a
-   * collection so that one command can write both.
-   */
-  readonly objects: Collection<Stored>
-  readonly history: Collection<Stored>
-  readonly leftovers: Collection<Stored>
-  /** One document per event, and one per object that has any. Both kinds share a collection, as in `objects`. */
-  readonly events: Collection<Stored>
-  readonly schema: Collection<Stored>
-  readonly clock: CommitClock
-}
+export type Namespace = ReturnType<typeof openNamespace>
 
-export function openNamespace(given: Db, prefix: string): Namespace {
-  const { client } = given
+export function openNamespace(given: Db, prefix: string) {
+  const client: MongoClient = given.client
   const db = client.db(given.databaseName, OPTIONS)
   const open = (name: string) =>
     db.collection<Stored>(prefix + name, { ...OPTIONS, readConcern: { level: 'majority' } })
   return {
     client,
     db,
+    /**
+     * One document per live key, which holds the key's rows, and one per scope, which holds its sums. Both kinds share a
+     * collection so that one command can write both.
+     */
     objects: open('objects'),
     history: open('history'),
     leftovers: open('leftovers'),
+    /** One document per event, and one per object that has any. Both kinds share a collection, as in `objects`. */
     events: open('events'),
     schema: open('schema'),
     clock: clockOf(client),

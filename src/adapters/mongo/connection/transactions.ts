@@ -16,6 +16,12 @@ export const TRANSACTION = {
   readPreference: 'primary',
 } as const
 
+/** What runs in a transaction gets. */
+export interface Transaction {
+  readonly namespace: Namespace
+  readonly session: ClientSession
+}
+
 export interface TransactOptions {
   readonly namespace: Namespace
   /** Once this call times out, the transaction is not committed. */
@@ -38,7 +44,7 @@ export interface TransactOptions {
  */
 export async function transact<T>(
   { namespace, call, stopsAtConflict = () => false, readsOneMoment = false }: TransactOptions,
-  work: (session: ClientSession, failures: number) => Promise<T>,
+  work: (transaction: Transaction, failures: number) => Promise<T>,
 ): Promise<T> {
   const session = namespace.client.startSession({ causalConsistency: true })
   const options = readsOneMoment
@@ -52,7 +58,7 @@ export async function transact<T>(
     for (let failures = 0; ; failures++) {
       try {
         session.startTransaction(options)
-        const result = await work(session, failures)
+        const result = await work({ namespace, session }, failures)
         if (call.hasTimedOut) throw abandonedError(call.lastError)
         await commit(session, call)
         rememberCommit(namespace.clock, session)

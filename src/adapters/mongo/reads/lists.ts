@@ -1,15 +1,17 @@
 import type { Collection, Document } from 'mongodb'
-import type { Leftover, StorageObject } from '../../../core/store/records.js'
+import type { Leftover, ScopeSummary, StorageObject } from '../../../core/store/records.js'
 import type {
   ListDueLeftoversQuery,
   ListExpiredQuery,
   ListLeftoversQuery,
   ListQuery,
+  ListScopesQuery,
 } from '../../../core/store/driver.js'
 import type { Namespace, Stored } from '../connection/namespace.js'
 import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
 import { readHistory, readLeftover } from '../documents/traces.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
+import { countsIn, readSums, usageIn } from '../documents/scope-document.js'
 
 /** Greater than every id. The first page needs a bound too: a partial index only serves filters on its field. */
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -46,7 +48,7 @@ function readRange<D extends Stored>(
   return cursor.toArray()
 }
 
-export function listRange<D extends Stored, Item>(
+function listRange<D extends Stored, Item>(
   namespace: Namespace,
   name: 'objects' | 'history' | 'leftovers',
   range: Range,
@@ -135,21 +137,14 @@ async function readLive(
   return { active: documents.slice(0, activeRows), pending: documents.slice(activeRows) }
 }
 
-/** Merges documents, which are sorted already, into the newest rows. Only the rows on the page are worth converting. */
+/** Returns the newest rows. Only those on the page are worth converting. */
 function newestOf({ active, pending }: LiveDocuments, limit: number): StorageObject[] {
-  const page: StorageObject[] = []
-  let [activeRows, pendingRows] = [0, 0]
-  while (page.length < limit) {
-    const [nextActive, nextPending] = [active[activeRows], pending[pendingRows]]
-    if (nextPending && !(nextActive && nextActive.active!.id > nextPending.pending!.id)) {
-      page.push(rowOf(nextPending, 'pending')!)
-      pendingRows++
-    } else if (nextActive) {
-      page.push(rowOf(nextActive, 'active')!)
-      activeRows++
-    } else break
-  }
-  return page
+  const found = [
+    ...active.map((document) => ({ document, status: 'active' as const, id: document.active!.id })),
+    ...pending.map((document) => ({ document, status: 'pending' as const, id: document.pending!.id })),
+  ]
+  const page = found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit)
+  return page.map(({ document, status }) => rowOf(document, status)!)
 }
 
 function rangeOf(status: LiveStatus, { scope, route, before, withMetadata }: ListQuery) {
@@ -225,6 +220,19 @@ export function listDueLeftovers(
   const index = scope === null ? 'by_due' : 'by_scope_due'
   const range = { filter, sort: { dueAt: 1, _id: 1 }, index }
   return listRange(namespace, 'leftovers', range, limit, readLeftover)
+}
+
+const FIRST_SCOPE = '\x01'
+
+/** Lists scopes in the order of their UTF-8 bytes. A scope whose last row is gone keeps its document. */
+export function listScopes(namespace: Namespace, { limit, after }: ListScopesQuery): Read<ScopeSummary[]> {
+  // Only keys have the field. Locks start with NUL, which no scope contains.
+  const filter = { scope: null, _id: after === null ? { $gte: FIRST_SCOPE } : { $gt: after } }
+  const range = { filter, sort: { _id: 1 }, index: 'scopes' }
+  return listRange(namespace, 'objects', range, limit, (document) => {
+    const sums = readSums(document)
+    return { scope: document._id, usage: usageIn(sums), counts: countsIn(sums) }
+  })
 }
 
 /** Builds the filter for everything after a date and an id: two ranges of one index, which the server merges. */

@@ -2,10 +2,10 @@ import type { MigrationResult } from '../../../core/store/contract.js'
 import { backOff, type Deadline } from '../connection/deadline.js'
 import { isRetryable, serverCode } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
+import type { QueueDocument } from '../documents/event-document.js'
 import { describeDifference, indexDifferences } from './verify.js'
 import { INDEXES, neededCollections, specification } from './indexes.js'
 import { collectionFlaws, refuse, rollbackFlaw, serverFlaw, shardingFlaws } from './requirements.js'
-import { restoreQueues } from './restore-queues.js'
 import { MIN_COMPATIBLE_VERSION, readState, SCHEMA_VERSION, STATE_ID, tooNew } from './version.js'
 
 const COLLECTION_EXISTS = 48
@@ -94,5 +94,28 @@ async function createCollection({ db }: Namespace, name: string): Promise<void> 
     await db.createCollection(name)
   } catch (error) {
     if (serverCode(error) !== COLLECTION_EXISTS) throw error
+  }
+}
+
+/**
+ * Makes queues whose oldest event is lost begin with the next one, as after a dump that is not of one moment. Otherwise,
+ * no event of the object could be claimed. Every update names the lost event, so it changes no queue that goes on by itself.
+ */
+async function restoreQueues({ events }: Namespace): Promise<void> {
+  const oldest = { from: events.collectionName, localField: 'head', foreignField: '_id', as: 'oldest' }
+  // Without hints, because another process may still be building the indexes.
+  const stuck = events.aggregate<QueueDocument>([
+    { $match: { ripeAt: { $exists: true } } },
+    { $lookup: oldest },
+    { $match: { oldest: [] } },
+  ])
+  for await (const { _id, head, n } of stuck) {
+    const next = await events.findOne({ queue: _id }, { sort: { order: 1 } })
+    if (next === null) await events.deleteOne({ _id, head, n })
+    else
+      await events.updateOne(
+        { _id, head },
+        { $set: { head: next._id, tried: false }, $unset: { claim: 1, attempts: 1 } },
+      )
   }
 }

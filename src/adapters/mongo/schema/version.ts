@@ -18,21 +18,14 @@ export const MIN_COMPATIBLE_VERSION = 1
 export const STATE_ID = 'version'
 
 /** The recorded version of the collections, and the lowest version of code that may use them. */
-export interface SchemaState {
-  readonly version: number
-  readonly minCompatible: number
-  /** Whether changes are recorded as events. */
-  readonly events: boolean
-  /** How often a `migrate()` asked for events, so that one without them notices another at the same time. */
-  readonly eventRequests: number
-}
+export type SchemaState = Awaited<ReturnType<typeof readState>>
 
-const NEVER_MIGRATED: SchemaState = { version: 0, minCompatible: 0, events: false, eventRequests: 0 }
+const NEVER_MIGRATED = { version: 0, minCompatible: 0, events: false, eventRequests: 0 }
 
 /** How long a checked state is trusted, in milliseconds. */
 const CHECK_LIFETIME = 60_000
 
-export async function readState(namespace: Namespace, call: Call): Promise<SchemaState> {
+export async function readState(namespace: Namespace, call: Call) {
   const document = await readWithRetry(namespace, call, (session) =>
     namespace.schema.findOne({ _id: STATE_ID }, { session, ...majority() }),
   )
@@ -40,7 +33,9 @@ export async function readState(namespace: Namespace, call: Call): Promise<Schem
   return {
     version: readNumber(document['version']),
     minCompatible: readNumber(document['minCompatible']),
+    /** Whether changes are recorded as events. */
     events: document['events'] === true,
+    /** How often a `migrate()` asked for events, so that one without them notices another at the same time. */
     eventRequests: readNumber(document['eventRequests'] ?? 0),
   }
 }

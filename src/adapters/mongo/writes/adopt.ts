@@ -1,10 +1,11 @@
-import type { ClientSession, Document } from 'mongodb'
+import type { Document } from 'mongodb'
 import { compareBytes, keyId } from '../../../core/names.js'
 import type { AdoptCommand } from '../../../core/store/driver.js'
 import { receivesBytes } from '../../../core/store/lifecycle/object.js'
 import type { KeyChange } from '../../../core/store/lifecycle/change.js'
 import type { Leftover, StorageObject } from '../../../core/store/records.js'
-import type { Namespace, Update } from '../connection/namespace.js'
+import type { Update } from '../connection/namespace.js'
+import type { Transaction } from '../connection/transactions.js'
 import { liveRows, rangeOfBucket, type KeyDocument } from '../documents/key-document.js'
 import { readLeftover, type LeftoverDocument } from '../documents/traces.js'
 
@@ -53,13 +54,12 @@ export function keysNaming(commands: readonly AdoptCommand[]): Document[] {
 
 /** Finds the leftovers that name the bytes of adoptions. */
 export async function findLeftoversNaming(
-  { leftovers }: Namespace,
-  session: ClientSession,
+  { namespace, session }: Transaction,
   commands: readonly AdoptCommand[],
 ): Promise<Leftover[]> {
   if (commands.length === 0) return []
   const byKey = { storageKey: null, at: { $in: commands.map(nameOf) } }
-  const documents = await leftovers
+  const documents = await namespace.leftovers
     .find<LeftoverDocument>(
       { $or: [byKey, ...byStorageKey(commands, 'storageKey', 'at')] },
       { session, batchSize: 1000 },

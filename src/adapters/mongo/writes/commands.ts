@@ -1,7 +1,8 @@
-import type { ClientSession, Collection } from 'mongodb'
+import type { Collection } from 'mongodb'
 import { keyId } from '../../../core/names.js'
 import { scopeOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
-import { runCommand, type Namespace, type Stored, type Update } from '../connection/namespace.js'
+import { runCommand, type Stored, type Update } from '../connection/namespace.js'
+import type { Transaction } from '../connection/transactions.js'
 import { recordings, type NewEvent } from '../documents/event-document.js'
 import { historyDocument, leftoverDocument } from '../documents/traces.js'
 import { keyDocument } from '../documents/key-document.js'
@@ -24,8 +25,7 @@ const MANY = 8
 
 /** Writes the changes of keys and of the sums of their scopes. The transaction MUST have read the keys. */
 export async function applyChanges(
-  namespace: Namespace,
-  session: ClientSession,
+  transaction: Transaction,
   changes: readonly KeyChange[],
   { keysAreRemoved = false, events = [], more = [] }: ApplyOptions = {},
 ): Promise<void> {
@@ -33,42 +33,38 @@ export async function applyChanges(
   const documents = changes.map(({ after }) => keyDocument(after)).filter((document) => document !== null)
   const free = changes.filter(({ after }) => keyDocument(after) === null).map(({ row }) => keyId(row))
   const sums = [...sumUpdates(sumChanges(changes)), ...more]
-  const { objects } = namespace
+  const { objects } = transaction.namespace
   if (documents.length < MANY) {
-    await update(namespace, session, objects, [...documents.map(replacement), ...sums])
-    if (!keysAreRemoved) await removeById(namespace, session, objects, free)
+    await update(transaction, objects, [...documents.map(replacement), ...sums])
+    if (!keysAreRemoved) await removeById(transaction, objects, free)
   } else {
     const there = changes.filter(({ before }) => scopeOf(before) !== null).map(({ row }) => keyId(row))
-    await removeById(namespace, session, objects, there)
-    await insert(namespace, session, objects, documents)
-    await update(namespace, session, objects, sums)
+    await removeById(transaction, objects, there)
+    await insert(transaction, objects, documents)
+    await update(transaction, objects, sums)
   }
-  await recordTraces(namespace, session, changes, events)
+  await recordTraces(transaction, changes, events)
 }
 
 /** Writes what changes leave in the other collections: history, leftovers and events. */
 async function recordTraces(
-  namespace: Namespace,
-  session: ClientSession,
+  transaction: Transaction,
   changes: readonly KeyChange[],
   events: readonly NewEvent[],
 ): Promise<void> {
+  const { namespace, session } = transaction
   const history = changes.flatMap(({ history }) => (history ? [historyDocument(history)] : []))
   const leftovers = changes.flatMap((change) => change.leftovers.map(leftoverDocument))
-  await update(namespace, session, namespace.history, history.map(replacement))
-  await update(namespace, session, namespace.leftovers, leftovers.map(replacement))
-  if (events.length > 0) await update(namespace, session, namespace.events, await recordings(session, events))
+  await update(transaction, namespace.history, history.map(replacement))
+  await update(transaction, namespace.leftovers, leftovers.map(replacement))
+  if (events.length > 0) await update(transaction, namespace.events, await recordings(session, events))
 }
 
 /** Locks scopes by changing their documents: until the transaction ends, every other one that changes them fails. */
-export async function lockScopes(
-  namespace: Namespace,
-  session: ClientSession,
-  scopes: Iterable<string>,
-): Promise<void> {
+export async function lockScopes(transaction: Transaction, scopes: Iterable<string>): Promise<void> {
   // In one order, so that of two transactions that want the same scopes one fails at its first statement.
   const updates = [...scopes].sort().map((scope) => ({ q: { _id: scope }, u: { $inc: { turns: 1n } } }))
-  await runCommand(namespace, { update: namespace.objects.collectionName, updates }, session)
+  await update(transaction, transaction.namespace.objects, updates)
 }
 
 /** Builds the statements that add to the sums of scopes. */
@@ -77,8 +73,7 @@ export function sumUpdates(changes: SumChanges): Update[] {
 }
 
 export async function update(
-  namespace: Namespace,
-  session: ClientSession,
+  { namespace, session }: Transaction,
   { collectionName }: Collection<Stored>,
   updates: readonly Update[],
 ): Promise<void> {
@@ -87,8 +82,7 @@ export async function update(
 
 /** Creates documents. Another one with an `_id` of theirs makes the transaction fail. */
 export async function insert(
-  namespace: Namespace,
-  session: ClientSession,
+  { namespace, session }: Transaction,
   { collectionName }: Collection<Stored>,
   documents: readonly Stored[],
 ): Promise<void> {
@@ -97,8 +91,7 @@ export async function insert(
 
 /** Removes documents. Returns how many existed. */
 export async function removeById(
-  namespace: Namespace,
-  session: ClientSession,
+  { namespace, session }: Transaction,
   { collectionName }: Collection<Stored>,
   ids: readonly string[],
 ): Promise<number> {

@@ -1,4 +1,5 @@
 import { keyId } from '../../../core/names.js'
+import { RecentEntries } from '../../../core/recent-entries.js'
 import { scopeOf } from '../../../core/store/lifecycle/change.js'
 import {
   outcomeOf,
@@ -7,7 +8,6 @@ import {
   type KeyWrite,
   type KeyWriteOutcome,
 } from '../../../core/store/lifecycle/decide.js'
-import { RecentEntries } from '../../shared/recent-entries.js'
 import { abandonedError, combineCalls, type Call } from '../connection/deadline.js'
 import { isServerError, isWriteConflict } from '../connection/failures.js'
 import { isRouted, type Namespace } from '../connection/namespace.js'
@@ -81,24 +81,24 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
         // An adoption depends on rows of other keys, which it does not change.
         readsOneMoment: open.some(({ write }) => write.kind === 'adopt') && (await isRouted(namespace)),
       },
-      async (session, failures) => {
+      async (transaction, failures) => {
         if (isWriteConflict(call.lastError)) skipPurges()
         if (open.length === 0) return []
         areScopesLocked = false
         const writes = open.map(({ write }) => write)
         const [first] = open
         if (failures === 0 && open.length === 1 && assumesFreeKey(first!)) {
-          const reserved = await reserveFreeKey(namespace, session, first.write)
+          const reserved = await reserveFreeKey(transaction, first.write)
           if (reserved !== null) return [reserved]
-          await restart(session)
+          await restart(transaction.session)
         }
         // Other processes write to the scopes too. With the locks taken first, a conflict costs one statement, not all.
         if (failures > 0 && scopes.size > 0) {
-          await lockScopes(namespace, session, scopes)
+          await lockScopes(transaction, scopes)
           areScopesLocked = true
         }
         const onScope = (key: string, scope: string) => lastScopes.set(key, scope)
-        return decideAndWrite(namespace, session, writes, { scopes, onScope, recordsEvents: recordsEvents() })
+        return decideAndWrite(transaction, writes, { scopes, onScope, recordsEvents: recordsEvents() })
       },
     )
     const decisions = await Promise.race([committed, rejectAtTimeout(call)])

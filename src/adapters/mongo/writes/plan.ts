@@ -1,4 +1,4 @@
-import type { ClientSession, Document } from 'mongodb'
+import type { Document } from 'mongodb'
 import { keyId } from '../../../core/names.js'
 import { NOTHING_LIVE, scopeOf, usageOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
 import { decide, scopesGiven, type Decision, type KeyWrite } from '../../../core/store/lifecycle/decide.js'
@@ -8,7 +8,8 @@ import type { AdoptCommand } from '../../../core/store/driver.js'
 import type { ScopeUsage } from '../../../core/store/records.js'
 import { NO_USAGE, usageAfter } from '../../../core/store/lifecycle/usage.js'
 import { long } from '../connection/bson.js'
-import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
+import { runCommand, type Stored } from '../connection/namespace.js'
+import type { Transaction } from '../connection/transactions.js'
 import { keyDocument, liveRows, type KeyDocument } from '../documents/key-document.js'
 import { increment, readSums, sumChanges, usageIn } from '../documents/scope-document.js'
 import type { NewEvent } from '../documents/event-document.js'
@@ -30,19 +31,18 @@ export interface DecideOptions {
  * keeping history and recording leftovers take one more command each.
  */
 export async function decideAndWrite(
-  namespace: Namespace,
-  session: ClientSession,
+  transaction: Transaction,
   writes: readonly KeyWrite[],
   { scopes, onScope, recordsEvents }: DecideOptions,
 ): Promise<Decision[]> {
   const [only, ...more] = writes
   if (only?.kind === 'remove' && more.length === 0) {
-    const removed = await removeKey(namespace, session, only, { onScope, recordsEvents })
+    const removed = await removeKey(transaction, only, { onScope, recordsEvents })
     if (removed) return [removed]
   }
-  const { keys, usages } = await findAll(namespace, session, writes, scopes)
+  const { keys, usages } = await findAll(transaction, writes, scopes)
   for (const [key, { scope }] of keys) onScope(key, scope)
-  const leftovers = await findLeftoversNaming(namespace, session, adoptionsIn(writes))
+  const leftovers = await findLeftoversNaming(transaction, adoptionsIn(writes))
   const changes: KeyChange[] = []
   const adopted: AdoptCommand[] = []
   const events: NewEvent[] = []
@@ -60,7 +60,7 @@ export async function decideAndWrite(
     }
     return decision
   })
-  await applyChanges(namespace, session, changes, { events, more: byteLocks(adopted) })
+  await applyChanges(transaction, changes, { events, more: byteLocks(adopted) })
   return results
 }
 
@@ -69,8 +69,7 @@ export async function decideAndWrite(
  * attempt that is not that of the active row: it may be the pending one, which goes alone.
  */
 async function removeKey(
-  namespace: Namespace,
-  session: ClientSession,
+  transaction: Transaction,
   write: KeyWrite<'remove'>,
   { onScope, recordsEvents }: Omit<DecideOptions, 'scopes'>,
 ): Promise<Decision | null> {
@@ -80,13 +79,14 @@ async function removeKey(
     ...(scope !== null && { scope }),
     ...(attemptId !== null && { 'active.attemptId': attemptId }),
   }
+  const { namespace, session } = transaction
   const removed = await namespace.objects.findOneAndDelete(filter, { session })
   if (!removed && attemptId !== null) return null
   if (removed && isOfKey(removed)) onScope(removed._id, removed.scope)
   const decision = planRemove(liveRows(removed as KeyDocument | null), write.command)
   if (decision.outcome === 'change') {
     const events = recordsEvents ? eventsOf(write, decision) : []
-    await applyChanges(namespace, session, [decision], { keysAreRemoved: true, events })
+    await applyChanges(transaction, [decision], { keysAreRemoved: true, events })
   }
   return decision
 }
@@ -96,8 +96,7 @@ async function removeKey(
  * wrong or the scope has no room. The transaction MUST then be aborted.
  */
 export async function reserveFreeKey(
-  namespace: Namespace,
-  session: ClientSession,
+  { namespace, session }: Transaction,
   { command }: KeyWrite<'reserve'>,
 ): Promise<Decision | null> {
   const change = planReserve(NOTHING_LIVE, NO_USAGE, command)
@@ -143,15 +142,10 @@ function adoptionsIn(writes: readonly KeyWrite[]): AdoptCommand[] {
 }
 
 /** Finds the state before the writes. */
-async function findAll(
-  namespace: Namespace,
-  session: ClientSession,
-  writes: readonly KeyWrite[],
-  known: Iterable<string>,
-) {
+async function findAll(transaction: Transaction, writes: readonly KeyWrite[], known: Iterable<string>) {
   const ids = writes.map(({ command }) => keyId(command))
   const scopes = [...known, ...writes.flatMap(scopesGiven)]
-  const first = await findById(namespace, session, [...ids, ...scopes], keysNaming(adoptionsIn(writes)))
+  const first = await findById(transaction, [...ids, ...scopes], keysNaming(adoptionsIn(writes)))
   const keys = new Map(first.filter(isOfKey).map((document) => [document._id, document]))
   // Rarely any: the write names no scope and another process reserved the key, or gave it to another scope. A `$lookup` would
   // read these along, but not from a sharded collection.
@@ -159,14 +153,13 @@ async function findAll(
     const scope = keys.get(keyId(command))?.scope
     return scope === undefined || scopes.includes(scope) ? [] : [scope]
   })
-  const more = otherScopes.length > 0 ? await findById(namespace, session, otherScopes) : []
+  const more = otherScopes.length > 0 ? await findById(transaction, otherScopes) : []
   const sums = [...first, ...more].filter((document) => !isOfKey(document))
   return { keys, usages: new Map(sums.map((document) => [document._id, usageIn(readSums(document))])) }
 }
 
 async function findById(
-  namespace: Namespace,
-  session: ClientSession,
+  { namespace, session }: Transaction,
   ids: readonly string[],
   others: readonly Document[] = [],
 ): Promise<Stored[]> {

@@ -1,7 +1,7 @@
-import type { ClientSession } from 'mongodb'
 import type { PurgeDeletedCommand } from '../../../core/store/driver.js'
 import type { Namespace } from '../connection/namespace.js'
 import { majority, type Read } from '../connection/reads.js'
+import type { Transaction } from '../connection/transactions.js'
 import type { HistoryDocument } from '../documents/traces.js'
 import { NO_SUMS } from '../documents/scope-document.js'
 import { removeById, sumUpdates, update } from './commands.js'
@@ -30,15 +30,15 @@ export function findHistoryBefore(
 
 /** Deletes history rows of one scope within a transaction. Returns how many still existed. */
 export async function dropHistory(
-  namespace: Namespace,
-  session: ClientSession,
+  transaction: Transaction,
   scope: string,
   ids: readonly string[],
 ): Promise<number> {
-  const dropped = await removeById(namespace, session, namespace.history, ids)
+  const { history, objects } = transaction.namespace
+  const dropped = await removeById(transaction, history, ids)
   if (dropped > 0) {
     const change = new Map([[scope, { ...NO_SUMS, deletedRows: -dropped }]])
-    await update(namespace, session, namespace.objects, sumUpdates(change))
+    await update(transaction, objects, sumUpdates(change))
   }
   return dropped
 }

@@ -1,6 +1,6 @@
-import type { ClientSession } from 'mongodb'
 import { long } from '../connection/bson.js'
-import { runCommand, type Namespace } from '../connection/namespace.js'
+import { runCommand } from '../connection/namespace.js'
+import type { Transaction } from '../connection/transactions.js'
 import { mapSums, SUM_NAMES } from '../documents/scope-document.js'
 import type { Recount } from '../reads/recount.js'
 
@@ -10,8 +10,7 @@ import type { Recount } from '../reads/recount.js'
  * the recount.
  */
 export async function repairSums(
-  namespace: Namespace,
-  session: ClientSession,
+  { namespace, session }: Transaction,
   { scope, recorded, actual, repairs }: Recount,
 ): Promise<boolean> {
   const missing = mapSums((name) => actual[name] - recorded[name])

@@ -1,9 +1,8 @@
-import type { ClientSession } from 'mongodb'
 import type { EventSettlement, SettleEventsCommand } from '../../../core/store/driver.js'
 import type { Call } from '../connection/deadline.js'
 import { isWriteConflict } from '../connection/failures.js'
 import { runCommand, type Namespace, type Update } from '../connection/namespace.js'
-import { transact } from '../connection/transactions.js'
+import { transact, type Transaction } from '../connection/transactions.js'
 import {
   inQueues,
   type EventDocument,
@@ -60,8 +59,8 @@ async function settleTogether(
   let conflicts = 0
   const stopsAtConflict = () => entries.length > 1 && ++conflicts > MAX_CONFLICTS
   try {
-    return await transact({ namespace, call, stopsAtConflict }, (session) =>
-      settleHeld(namespace, session, entries, now),
+    return await transact({ namespace, call, stopsAtConflict }, (transaction) =>
+      settleHeld(transaction, entries, now),
     )
   } catch (error) {
     if (entries.length === 1 || !isWriteConflict(error)) throw error
@@ -92,7 +91,7 @@ async function removeSole(
   // A conflict shows that another event was recorded, or the claim was replaced.
   const stopsAtConflict = () => true
   try {
-    return await transact({ namespace, call, stopsAtConflict }, async (session) => {
+    return await transact({ namespace, call, stopsAtConflict }, async ({ session }) => {
       const { n } = await runCommand(namespace, command, session)
       if (Number(n) < 2 * entries.length) throw new NotAllSole()
       return true
@@ -110,12 +109,12 @@ type QueueWithOldest = QueueDocument & {
 
 /** Settles the entries whose claims hold, and returns the ids of their events. */
 async function settleHeld(
-  namespace: Namespace,
-  session: ClientSession,
+  transaction: Transaction,
   entries: readonly Settlement[],
   now: Date,
 ): Promise<string[]> {
-  const queues = await findQueues(namespace, session, entries)
+  const { events } = transaction.namespace
+  const queues = await findQueues(transaction, entries)
   const held = entries.flatMap((entry) => {
     const queue = queues.get(entry.queue)
     return queue?.claim === entry.claim && queue.head === entry.id ? [{ ...entry, queue }] : []
@@ -131,14 +130,13 @@ async function settleHeld(
       updates.push({ q: { _id: queue._id }, u: advance(next, now) })
     }
   }
-  await removeById(namespace, session, namespace.events, deleted)
-  await update(namespace, session, namespace.events, updates)
+  await removeById(transaction, events, deleted)
+  await update(transaction, events, updates)
   return held.map(({ id }) => id)
 }
 
 async function findQueues(
-  { events }: Namespace,
-  session: ClientSession,
+  { namespace: { events }, session }: Transaction,
   entries: readonly Settlement[],
 ): Promise<ReadonlyMap<string, QueueWithOldest>> {
   const ids = [...new Set(entries.map(({ queue }) => queue))]

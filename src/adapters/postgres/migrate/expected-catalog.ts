@@ -29,14 +29,10 @@ export function expectedCatalog(
 }
 
 /** An object that is missing or different. */
-export interface Difference {
-  readonly name: string
-  readonly expected: string
-  readonly actual: string | undefined
-}
+export type Difference = ReturnType<typeof differences>[number]
 
 /** Returns how a catalog differs from that of a migrated schema. More objects are no difference. */
-export function differences(found: Catalog, wanted: Catalog): Difference[] {
+export function differences(found: Catalog, wanted: Catalog) {
   return [...wanted]
     .map(([name, expected]) => ({ name, expected, actual: found.get(name) }))
     .filter(({ name, expected, actual }) =>

@@ -4,20 +4,7 @@ import { type SchemaName, statement } from '../sql/statement.js'
 import { EVENTS_SEQUENCE, FIND_SWITCH } from '../sql/events.js'
 
 /** The version of a migrated schema and the lowest version of the code that may use it. */
-export interface SchemaVersion {
-  readonly version: number
-  readonly minCompatible: number
-  /** Identifies the switch that turned events on. `null` while they are off. */
-  readonly eventsSwitch: string | null
-  /** Whether there is a table for the version. */
-  readonly hasTable: boolean
-  /** Whether that table has lost its row, as after a dump of the structure alone. */
-  readonly lacksRow: boolean
-  /** Whether new events would get numbers below those that wait, as after logical replication. */
-  readonly countsAgain: boolean
-  /** Whether this role owns the tables. */
-  readonly isOwner: boolean
-}
+export type SchemaVersion = Awaited<ReturnType<typeof readVersion>>
 
 /** Selects the version that the other objects of the schema tell: that of its newest marker type, or the first. */
 export const TOLD_VERSION = `
@@ -46,7 +33,7 @@ const COUNTS_AGAIN = `
     SELECT max(e.id) > coalesce(pg_catalog.pg_sequence_last_value(${EVENTS_SEQUENCE}::regclass), 0) FROM {schema}.events e`
 
 /** Reads the version of a schema: 0 if it does not exist. Without a row that this role can read, other objects tell it. */
-export async function readVersion(database: Database, schema: SchemaName): Promise<SchemaVersion> {
+export async function readVersion(database: Database, schema: SchemaName) {
   const [traces = []] = await database.run(statement('catalogs', CATALOGS, schema), [])
   const [hasTable, isReadable, isHidden, , , isOwner, canCount] = traces.map((value) => value === 't')
   const columns = `v.version, v.min_compatible, ${canCount ? `(${COUNTS_AGAIN})` : 'false'}`
@@ -56,10 +43,15 @@ export async function readVersion(database: Database, schema: SchemaName): Promi
   return {
     version: readNumber(isTold ? traces[3] : row[0]),
     minCompatible: isTold ? 0 : readNumber(row[1]),
+    /** Identifies the switch that turned events on. `null` while they are off. */
     eventsSwitch: traces[4] ?? null,
+    /** Whether there is a table for the version. */
     hasTable: hasTable!,
+    /** Whether that table has lost its row, as after a dump of the structure alone. */
     lacksRow: isTold && isReadable! && !isHidden!,
+    /** Whether new events would get numbers below those that wait, as after logical replication. */
     countsAgain: row[2] === 't',
+    /** Whether this role owns the tables. */
     isOwner: isOwner!,
   }
 }

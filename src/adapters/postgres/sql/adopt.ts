@@ -1,4 +1,4 @@
-import { ADOPT_ARGUMENTS, argumentsIn, batchColumns, parameters } from './arguments.js'
+import { ARGUMENTS, argumentsIn, batchColumns, parameters } from './arguments.js'
 import {
   INDEX_PLANS,
   leaveBehind,
@@ -26,7 +26,7 @@ import {
 const MORE = { bytes: 'more_bytes', files: '0' }
 
 /** The arguments that are columns of a new row. */
-const COLUMNS = ADOPT_ARGUMENTS.map(({ name }) => name).filter((name) => name !== 'now')
+const COLUMNS = ARGUMENTS.adopt.map(({ name }) => name).filter((name) => name !== 'now')
 
 /**
  * Implements `planAdopt` of core/store/lifecycle/object.ts. Returns a `WriteResult`.
@@ -37,7 +37,7 @@ const COLUMNS = ADOPT_ARGUMENTS.map(({ name }) => name).filter((name) => name !=
  */
 export const ADOPT = `
 CREATE OR REPLACE FUNCTION {schema}.adopt_v1(
-  ${parameters(ADOPT_ARGUMENTS)}
+  ${parameters(ARGUMENTS.adopt)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE
 ${INDEX_PLANS} AS $body$
 #variable_conflict use_column
@@ -167,12 +167,12 @@ BEGIN${WRITABLE}
 
   FOR one IN
     SELECT w.* FROM pg_catalog.json_to_recordset(adoptions) AS w(
-      place int, ${batchColumns(ADOPT_ARGUMENTS)})
+      place int, ${batchColumns(ARGUMENTS.adopt)})
     ORDER BY w.place
   LOOP
     place := one.place;
     answer := {schema}.adopt_v1(
-      ${argumentsIn('one', ADOPT_ARGUMENTS)});
+      ${argumentsIn('one', ARGUMENTS.adopt)});
     RETURN NEXT;
   END LOOP;
 END

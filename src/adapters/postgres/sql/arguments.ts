@@ -6,18 +6,7 @@ import {
   type Fields,
   type ReadOf,
 } from '../../../core/store/inputs/fields.js'
-import {
-  ADOPT,
-  CHANGES,
-  CONFIRM,
-  RELEASE,
-  REMOVE,
-  RESERVE,
-  SET_UPLOAD_ID,
-  TRANSFER,
-  UPDATE,
-  type UpdateCommand,
-} from '../../../core/store/inputs/index.js'
+import * as inputs from '../../../core/store/inputs/index.js'
 import type { QuotaLimits } from '../../../core/store/validation/checks.js'
 import type { PostgresValue } from '../connection/database.js'
 
@@ -61,28 +50,35 @@ function argumentsOf<List extends Fields>(list: List): readonly Argument<Command
   return [...fieldsOf(list), NOW]
 }
 
-export const RESERVE_ARGUMENTS = argumentsOf(RESERVE)
-/** The number of files never grows by a confirm. */
-export const CONFIRM_ARGUMENTS = argumentsOf(CONFIRM).filter(({ name }) => name !== 'max_files')
-export const SET_UPLOAD_ID_ARGUMENTS = argumentsOf(SET_UPLOAD_ID)
-export const RELEASE_ARGUMENTS = argumentsOf(RELEASE)
-export const REMOVE_ARGUMENTS = argumentsOf(REMOVE)
-export const TRANSFER_ARGUMENTS = argumentsOf(TRANSFER)
-export const ADOPT_ARGUMENTS = argumentsOf({ id: attemptId, ...ADOPT })
-
 /** Whether to set a field, and its value. */
-const CHANGE_ARGUMENTS = fieldsOf(CHANGES).flatMap(({ name, type, valueOf }): Argument<UpdateCommand>[] => {
-  const given = ({ changes }: UpdateCommand) => valueOf(changes as Required<UpdateCommand['changes']>)
-  return [
-    { name: `sets_${name}`, type: TYPES.boolean, valueOf: (command) => given(command) !== undefined },
-    { name, type, valueOf: (command) => given(command) ?? null },
-  ]
-})
-export const UPDATE_ARGUMENTS: readonly Argument<UpdateCommand>[] = [
-  ...fieldsOf(UPDATE),
+const CHANGE_ARGUMENTS = fieldsOf(inputs.CHANGES).flatMap(
+  ({ name, type, valueOf }): Argument<inputs.UpdateCommand>[] => {
+    const given = ({ changes }: inputs.UpdateCommand) =>
+      valueOf(changes as Required<inputs.UpdateCommand['changes']>)
+    return [
+      { name: `sets_${name}`, type: TYPES.boolean, valueOf: (command) => given(command) !== undefined },
+      { name, type, valueOf: (command) => given(command) ?? null },
+    ]
+  },
+)
+const UPDATE: readonly Argument<inputs.UpdateCommand>[] = [
+  ...fieldsOf(inputs.UPDATE),
   ...CHANGE_ARGUMENTS,
   NOW,
 ]
+
+/** The arguments of each write. */
+export const ARGUMENTS = {
+  reserve: argumentsOf(inputs.RESERVE),
+  // The number of files never grows by a confirm.
+  confirm: argumentsOf(inputs.CONFIRM).filter(({ name }) => name !== 'max_files'),
+  setUploadId: argumentsOf(inputs.SET_UPLOAD_ID),
+  release: argumentsOf(inputs.RELEASE),
+  remove: argumentsOf(inputs.REMOVE),
+  update: UPDATE,
+  transfer: argumentsOf(inputs.TRANSFER),
+  adopt: argumentsOf({ id: attemptId, ...inputs.ADOPT }),
+}
 
 export const parameters = (list: readonly Argument<never>[]) =>
   list.map(({ name, type }) => `p_${name} ${type}`).join(', ')

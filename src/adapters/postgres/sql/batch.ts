@@ -1,4 +1,4 @@
-import { argumentIn, argumentsIn, batchColumns, CONFIRM_ARGUMENTS, RESERVE_ARGUMENTS } from './arguments.js'
+import { ARGUMENTS, argumentIn, argumentsIn, batchColumns } from './arguments.js'
 import { activateBy } from './confirm.js'
 import { lockOf, tryLock, WRITABLE } from './fragments.js'
 import { insertAttempts } from './reserve.js'
@@ -12,7 +12,7 @@ import { changeOf, charge, MAX_SUM, totalsOf, usageOf } from './usage.js'
  */
 export const SCOPE_WRITE: CompositeType = {
   name: 'scope_write_v1',
-  columns: `place int, kind text, ${batchColumns([...RESERVE_ARGUMENTS, ...CONFIRM_ARGUMENTS])}`,
+  columns: `place int, kind text, ${batchColumns([...ARGUMENTS.reserve, ...ARGUMENTS.confirm])}`,
 }
 
 /** What a usual write adds: a reservation declares a size, and a confirm has one. */
@@ -112,10 +112,10 @@ BEGIN${WRITABLE}
       place := one.place;
       IF one.kind = 'reserve' THEN
         answer := {schema}.reserve_v1(
-          ${argumentsIn('one', RESERVE_ARGUMENTS)});
+          ${argumentsIn('one', ARGUMENTS.reserve)});
       ELSE
         answer := {schema}.confirm_v1(
-          ${argumentsIn('one', CONFIRM_ARGUMENTS)});
+          ${argumentsIn('one', ARGUMENTS.confirm)});
       END IF;
       RETURN NEXT;
     END LOOP;

@@ -1,4 +1,4 @@
-import { parameters, SET_UPLOAD_ID_ARGUMENTS, TRANSFER_ARGUMENTS, UPDATE_ARGUMENTS } from './arguments.js'
+import { ARGUMENTS, parameters } from './arguments.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { objectText } from './rows.js'
 import { changeOf, charge, lockUsage, NOTHING, OWNERS, refusalText, refuse, USAGE, usageOf } from './usage.js'
@@ -6,7 +6,7 @@ import { changeOf, charge, lockUsage, NOTHING, OWNERS, refusalText, refuse, USAG
 /** Implements `planSetUploadId` of core/store/lifecycle/upload.ts. No sum changes, so it writes no usage row. */
 export const SET_UPLOAD_ID = `
 CREATE OR REPLACE FUNCTION {schema}.set_upload_id_v1(
-  ${parameters(SET_UPLOAD_ID_ARGUMENTS)},
+  ${parameters(ARGUMENTS.setUploadId)},
   OUT outcome text, OUT obj {schema}.objects
 ) LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
@@ -37,7 +37,7 @@ COMMENT ON FUNCTION {schema}.set_upload_id_v1 IS 'Sets the multipart upload id o
  */
 export const UPDATE = `
 CREATE OR REPLACE FUNCTION {schema}.update_v1(
-  ${parameters(UPDATE_ARGUMENTS)}
+  ${parameters(ARGUMENTS.update)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
@@ -78,7 +78,7 @@ const GAINED = { bytes: 'a.size', files: '1' }
  */
 export const TRANSFER = `
 CREATE OR REPLACE FUNCTION {schema}.transfer_v1(
-  ${parameters(TRANSFER_ARGUMENTS)}
+  ${parameters(ARGUMENTS.transfer)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}${USAGE}${OWNERS}

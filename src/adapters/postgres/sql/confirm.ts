@@ -1,4 +1,4 @@
-import { CONFIRM_ARGUMENTS, parameters } from './arguments.js'
+import { ARGUMENTS, parameters } from './arguments.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { ATTEMPT_COLUMNS } from './reserve.js'
 import { objectText } from './rows.js'
@@ -31,7 +31,7 @@ const TAKEN = [
 /** Implements `planConfirm` of core/store/lifecycle/upload.ts. Returns a `WriteResult`. */
 export const CONFIRM = `
 CREATE OR REPLACE FUNCTION {schema}.confirm_v1(
-  ${parameters(CONFIRM_ARGUMENTS)}
+  ${parameters(ARGUMENTS.confirm)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}${USAGE}

@@ -1,4 +1,4 @@
-import { parameters, RELEASE_ARGUMENTS, REMOVE_ARGUMENTS } from './arguments.js'
+import { ARGUMENTS, parameters } from './arguments.js'
 import { setRemovedAt } from './events.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { changeOf, charge, NOTHING, usageOf } from './usage.js'
@@ -8,7 +8,7 @@ const BEFORE = usageOf('a.size', 'p.declared_size')
 /** Implements `planRelease` of core/store/lifecycle/upload.ts. */
 export const RELEASE = `
 CREATE OR REPLACE FUNCTION {schema}.release_v1(
-  ${parameters(RELEASE_ARGUMENTS)},
+  ${parameters(ARGUMENTS.release)},
   OUT obj {schema}.objects
 ) LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
@@ -30,7 +30,7 @@ COMMENT ON FUNCTION {schema}.release_v1 IS 'Ends an attempt: deletes its pending
 /** Implements `planRemove` of core/store/lifecycle/object.ts. */
 export const REMOVE = `
 CREATE OR REPLACE FUNCTION {schema}.remove_v2(
-  ${parameters(REMOVE_ARGUMENTS)},
+  ${parameters(ARGUMENTS.remove)},
   OUT obj {schema}.objects
 ) LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column

@@ -1,4 +1,4 @@
-import { parameters, RESERVE_ARGUMENTS } from './arguments.js'
+import { ARGUMENTS, parameters } from './arguments.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { objectText } from './rows.js'
 import { changeOf, charge, MAX_SUM, NOTHING, refusalText, refuse, USAGE, usageOf } from './usage.js'
@@ -12,9 +12,9 @@ const INTO_USAGE = `usage.bytes, usage.files, usage.reserved_bytes, usage.reserv
 const change = changeOf(usageOf('a.size', 'own.declared_size'), usageOf('a.size', 'p_declared_size'))
 
 /** The arguments that are columns of the row of an attempt. */
-export const ATTEMPT_COLUMNS = RESERVE_ARGUMENTS.map(({ name }) => name).filter(
-  (name) => !['overwrite', 'max_bytes', 'max_files', 'now'].includes(name),
-)
+export const ATTEMPT_COLUMNS = ARGUMENTS.reserve
+  .map(({ name }) => name)
+  .filter((name) => !['overwrite', 'max_bytes', 'max_files', 'now'].includes(name))
 
 /** Inserts the pending rows of new attempts, whose arguments have these values. */
 export const insertAttempts = (valueOf: (argument: string) => string, from = '') => `
@@ -33,7 +33,7 @@ export const insertAttempts = (valueOf: (argument: string) => string, from = '')
  */
 export const RESERVE = `
 CREATE OR REPLACE FUNCTION {schema}.reserve_v1(
-  ${parameters(RESERVE_ARGUMENTS)}
+  ${parameters(ARGUMENTS.reserve)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}${USAGE}

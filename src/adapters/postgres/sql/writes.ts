@@ -1,17 +1,7 @@
 import type { QuotaLimits } from '../../../core/store/driver.js'
 import type { TextRow } from '../connection/database.js'
 import { type SchemaName, versionedStatement } from './statement.js'
-import {
-  ADOPT_ARGUMENTS,
-  CONFIRM_ARGUMENTS,
-  RELEASE_ARGUMENTS,
-  REMOVE_ARGUMENTS,
-  RESERVE_ARGUMENTS,
-  SET_UPLOAD_ID_ARGUMENTS,
-  TRANSFER_ARGUMENTS,
-  UPDATE_ARGUMENTS,
-  type Argument,
-} from './arguments.js'
+import { ARGUMENTS, type Argument } from './arguments.js'
 import { tryLock } from './fragments.js'
 import { objectColumns, readNumber } from './rows.js'
 
@@ -44,21 +34,21 @@ export function writeStatements(schema: SchemaName) {
     named(name, `SELECT ${columns} FROM ${callOf(name, types)} r`)
 
   return {
-    reserve: tryOrCall('reserve_v1', RESERVE_ARGUMENTS, 'key'),
-    confirm: tryOrCall('confirm_v1', CONFIRM_ARGUMENTS, 'key'),
+    reserve: tryOrCall('reserve_v1', ARGUMENTS.reserve, 'key'),
+    confirm: tryOrCall('confirm_v1', ARGUMENTS.confirm, 'key'),
     batch: rows('write_batch_v2', 'r.place, r.answer', ['text', 'json']),
     setUploadId: rows(
       'set_upload_id_v1',
       `r.outcome, ${objectColumns('(r.obj)')}`,
-      typesOf(SET_UPLOAD_ID_ARGUMENTS),
+      typesOf(ARGUMENTS.setUploadId),
     ),
-    update: call('update_v1', UPDATE_ARGUMENTS),
-    transfer: call('transfer_v1', TRANSFER_ARGUMENTS),
-    adopt: tryOrCall('adopt_v1', ADOPT_ARGUMENTS, 'key', 'storage_key'),
+    update: call('update_v1', ARGUMENTS.update),
+    transfer: call('transfer_v1', ARGUMENTS.transfer),
+    adopt: tryOrCall('adopt_v1', ARGUMENTS.adopt, 'key', 'storage_key'),
     adoptBatch: rows('adopt_batch_v1', 'r.place, r.answer', ['text', 'json']),
     // A function with a single composite result returns it as a row.
-    release: rows('release_v1', objectColumns('r'), typesOf(RELEASE_ARGUMENTS)),
-    remove: rows('remove_v2', objectColumns('r'), typesOf(REMOVE_ARGUMENTS)),
+    release: rows('release_v1', objectColumns('r'), typesOf(ARGUMENTS.release)),
+    remove: rows('remove_v2', objectColumns('r'), typesOf(ARGUMENTS.remove)),
     purgeExpired: rows('purge_expired_v1', objectColumns('r'), ['text', 'timestamptz', 'int', 'timestamptz']),
     purgeDeleted: rows('purge_deleted_v2', 'r.scope, r.dropped', ['text', 'timestamptz', 'int']),
     forgetLeftover: named(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { RecentEntries } from '../../../../src/adapters/shared/recent-entries.js'
+import { RecentEntries } from '../../../src/core/recent-entries.js'
 
 const LEAST = 3
 const NAMES = Array.from('abcdefghij')
