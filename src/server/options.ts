@@ -11,7 +11,7 @@ import { shown } from '../core/store/validation/checks.js'
 import type { DownloadLifetimes } from './dependencies.js'
 import { DEFAULT_HANDLER_SECONDS, type EventHandler } from './events/delivery.js'
 import type { WaitUntil } from './events/runner.js'
-import { routeTable, type RouteTable, type UploadRoute } from './routes.js'
+import { routeTable, type UploadRoute } from './routes.js'
 import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from './url-terms.js'
 
 export interface DeleteOptions {
@@ -126,28 +126,10 @@ export interface DownloadPolicy extends DownloadLifetimes {
 }
 
 /** The validated options with their defaults. A disabled operation is `null`. */
-export interface ServerPolicy {
-  readonly storage: ObjectStorage
-  readonly bucket: string
-  /** Every bucket that the server knows. */
-  readonly buckets: ReadonlySet<string>
-  readonly basePath: string
-  readonly routes: RouteTable
-  readonly upload: OperationPolicy | null
-  readonly multipart: OperationPolicy | null
-  readonly download: DownloadPolicy | null
-  readonly delete: OperationPolicy | null
-  readonly plugins: readonly ServerPlugin[]
-  readonly onEvent: EventHandler | null
-  readonly handlerSeconds: number
-  readonly waitUntil: WaitUntil | null
-  readonly onError: ErrorListener | null
-  readonly onOperation: OperationObserver | null
-  readonly now: () => Date
-}
+export type ServerPolicy = ReturnType<typeof serverPolicy>
 
 /** Validates the options of `createS3Server`. @throws TypeError that names the invalid option. */
-export function serverPolicy(options: S3ServerOptions): ServerPolicy {
+export function serverPolicy(options: S3ServerOptions) {
   checks.options(options)
   const bucket = checks.text('bucket', options.bucket, 'bucket')
   const routes = routeTable(checks, options.routes ?? { default: {} }, bucket)
@@ -155,6 +137,7 @@ export function serverPolicy(options: S3ServerOptions): ServerPolicy {
   return {
     storage: storageOption(options.storage),
     bucket,
+    /** Every bucket that the server knows. */
     buckets: new Set([bucket, ...[...routes.values()].map((route) => route.bucket), ...further]),
     basePath: checkBasePath('createS3Server', options.basePath ?? DEFAULT_BASE_PATH),
     routes,

@@ -55,17 +55,7 @@ export interface UploadRoute {
 }
 
 /** A validated route with its defaults filled in. */
-export interface RoutePolicy {
-  readonly name: string
-  readonly bucket: string
-  readonly overwrite: boolean
-  readonly maxFileSize: number | null
-  readonly contentTypes: readonly string[] | null
-  readonly key: NonNullable<UploadRoute['key']> | null
-  /** `false`: clients must not send any. `null`: what they send is stored. */
-  readonly metadata: false | MetadataFunction | null
-  readonly guard: Guard | null
-}
+export type RoutePolicy = ReturnType<typeof routePolicy>
 
 /** The routes by name. A `Map`, because a requested name must not match an inherited property such as `constructor`. */
 export type RouteTable = ReadonlyMap<string, RoutePolicy>
@@ -88,12 +78,7 @@ export function routeTable(
   return table
 }
 
-function routePolicy(
-  checks: OptionChecks,
-  name: string,
-  route: UploadRoute,
-  serverBucket: string,
-): RoutePolicy {
+function routePolicy(checks: OptionChecks, name: string, route: UploadRoute, serverBucket: string) {
   checks.text(`the route name ${shown(name)}`, name, 'route')
   const option = /^[A-Za-z_$][\w$]*$/.test(name) ? `routes.${name}` : `routes[${JSON.stringify(name)}]`
   if (!isObject(route)) throw checks.error(`${option} must be an object (got ${shown(route)}).`)
@@ -105,6 +90,7 @@ function routePolicy(
     maxFileSize: checks.integer(`${option}.maxFileSize`, maxFileSize ?? null, 0, Number.MAX_SAFE_INTEGER),
     contentTypes: contentTypesOption(checks, `${option}.contentTypes`, contentTypes),
     key: checks.function(`${option}.key`, key),
+    /** `false`: clients must not send any. `null`: what they send is stored. */
     metadata: metadataOption(checks, `${option}.metadata`, metadata),
     guard: checks.function(`${option}.guard`, guard),
   }

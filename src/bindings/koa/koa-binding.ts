@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'koa'
 import type { PlainResponse } from '../../core/http/response.js'
 import { bodyStream, bufferOf, parsedIn, respond } from '../node/message.js'
-import { basePathInURL, belowBase, mountBefore, type MountedPath, originForm, pathOf } from '../node/url.js'
+import { basePathInURL, belowBase, mountBefore, originForm, pathOf } from '../node/url.js'
 import { ownerOf, requestOf, withOwner } from '../node/request.js'
 import { headerOf, setHeaders, startBody, whenOver } from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
@@ -106,20 +106,12 @@ export function koaContext(request: Request): Context {
   return ownerOf(request, '@svc/db/koa-context', 'koaContext', 'koaBinding')
 }
 
-/** The target of a request as koa-mount has split it. */
-interface MountedTarget extends MountedPath {
-  /** The whole path as the client requested it, or the rewritten one if the application has changed `ctx.url`. */
-  readonly whole: string
-  /** The rest from `?` or `#`, or `''`. */
-  readonly query: string
-}
-
 /**
  * Splits the target of a request. Koa has no mount paths, and koa-mount exposes only the innermost one, so the mount path is
  * what precedes the remaining path in the requested one. If the requested path doesn't end with the remaining one, the
- * application has rewritten it.
+ * application has rewritten it, and `whole` is the rewritten one. `query` is the rest from `?` or `#`.
  */
-function mountedTarget({ originalUrl, url }: Pick<IncomingKoaContext, 'originalUrl' | 'url'>): MountedTarget {
+function mountedTarget({ originalUrl, url }: Pick<IncomingKoaContext, 'originalUrl' | 'url'>) {
   const requested = pathOf(originForm(originalUrl))
   const rest = originForm(url)
   const path = pathOf(rest)

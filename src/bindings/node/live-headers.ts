@@ -4,10 +4,7 @@ type Carrier = Pick<IncomingMessage, 'headers'>
 type Values = string | readonly string[] | undefined
 
 /** Names and values in the same order. To copy the object takes several times as long. */
-interface HeaderList {
-  readonly names: readonly string[]
-  readonly values: readonly Values[]
-}
+type HeaderList = ReturnType<typeof listOf>
 
 /**
  * The headers of a `Request`, kept equal to those of a message until they are fixed. Middleware may replace a header that the
@@ -64,9 +61,9 @@ export class LiveHeaders {
   }
 }
 
-function listOf(headers: IncomingHttpHeaders): HeaderList {
+function listOf(headers: IncomingHttpHeaders) {
   const names = Object.keys(headers)
-  const values = names.map((name) => {
+  const values = names.map((name): Values => {
     const value = headers[name]
     return typeof value === 'object' ? [...value] : value
   })

@@ -22,18 +22,8 @@ export function requestURL({ protocol, host: given, port, target }: RequestLocat
   const isAdded =
     given && /^\d+$/.test(String(port)) && port !== '80' && port !== '443' && !/:\d+$/.test(given)
   const host = isAdded ? `${given}:${String(port)}` : given
-  const known = host !== undefined && isHost(host)
+  const known = host !== undefined && HOST.test(host) && URL.canParse(`http://${host}`)
   return `${scheme}://${known ? host : 'localhost'}${originForm(target)}`
-}
-
-/** The host of the last request, because most requests of a server have the same one. */
-let lastHost: string | undefined
-
-function isHost(host: string): boolean {
-  if (host === lastHost) return true
-  if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return false
-  lastHost = host
-  return true
 }
 
 /**

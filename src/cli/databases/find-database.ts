@@ -11,20 +11,13 @@ export interface DatabaseOptions {
   readonly prefix?: string | undefined
 }
 
-export interface FoundDatabase {
-  readonly kind: DatabaseKind
-  readonly url: DatabaseURL
-  /** Schema or prefix; `null`: the adapter's default. */
-  readonly namespace: string | null
-  /** Description for output, without password and parameters. */
-  readonly shown: string
-}
+export type FoundDatabase = ReturnType<typeof findDatabase>
 
 /** Finds the database to work on. @throws UsageError unless options and environment name exactly one supported database. */
 export function findDatabase(
   options: DatabaseOptions,
   environment: Readonly<Record<string, string | undefined>>,
-): FoundDatabase {
+) {
   const url =
     options.url === undefined ? urlFromEnvironment(environment) : readDatabaseURL(options.url, '--url')
   const kind = KINDS.find(({ protocols }) => protocols.includes(url.protocol))
@@ -40,6 +33,7 @@ export function findDatabase(
   const namespace = options[kind.namespaceOption] ?? null
   const shown =
     namespace === null ? url.shown : `${url.shown} (${kind.namespaceOption} ${printable(namespace)})`
+  // `namespace`: the schema or the prefix; `null` for the adapter's default. `shown` has neither password nor parameters.
   return { kind, url, namespace, shown }
 }
 

@@ -75,7 +75,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
   const observe = createObserve(configuration.onOperation, report)
 
   async function respond(request: Request, options: HandlerOptions): Promise<PlainResponse> {
-    const url = urlParts(request.url)
+    const url = new URL(request.url)
     const basePath = options.basePath ?? configuration.basePath
     const path = pathBelow(basePath, url.pathname)
     const baseURL = url.origin + basePath
@@ -157,18 +157,6 @@ function checkRequest(request: Partial<Request> | undefined): void {
   throw new TypeError(
     'handler expects a Request: pass event.request if your framework passes an event or a context.',
   )
-}
-
-/** The parts of an absolute URL that the router needs. `search` has its `?`, or is empty. */
-type URLParts = Pick<URL, 'origin' | 'pathname' | 'search'>
-
-/** A normalized URL as `Request.url` returns it: scheme and host, path, query and fragment. */
-const HTTP_URL = /^(https?:\/\/[^/?#@]+)(\/[^?#]*)(\?[^#]*)?(?:#|$)/
-
-/** Returns the parts of the URL of a `Request`, which is normalized already, so parsing it again would only take time. */
-export function urlParts(url: string): URLParts {
-  const parts = HTTP_URL.exec(url)
-  return parts ? { origin: parts[1]!, pathname: parts[2]!, search: parts[3] ?? '' } : new URL(url)
 }
 
 /** Returns the rest of `path` below `base`: `''`, or a path with a leading slash; `null` if it isn't below. */

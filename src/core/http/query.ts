@@ -17,7 +17,7 @@ export interface Query {
 
 export function parseQuery(search: string): Query {
   const query = search.startsWith('?') ? search.slice(1) : search
-  let pairs: readonly Pair[] | undefined
+  let pairs: readonly ReturnType<typeof pairOf>[] | undefined
 
   function checkLength(): void {
     if (query.length <= MAX_QUERY_BYTES) return
@@ -39,16 +39,10 @@ export function parseQuery(search: string): Query {
   }
 }
 
-/** A parameter with its value as it was sent. */
-interface Pair {
-  readonly name: string
-  readonly value: string
-}
-
 const ESCAPE = /%[0-9a-f]{2}/gi
 
-/** Decodes the name byte by byte, which is enough for names in ASCII, and can't fail. */
-function pairOf(text: string): Pair {
+/** Splits a parameter. Decodes only the name, byte by byte, which is enough for names in ASCII, and can't fail. */
+function pairOf(text: string) {
   const end = text.indexOf('=')
   const sent = end < 0 ? text : text.slice(0, end)
   const byteOf = (escape: string) => String.fromCharCode(parseInt(escape.slice(1), 16))

@@ -153,12 +153,10 @@ async function findFile(
   input: Pick<GetFileInput, 'key' | 'bucket' | 'scope' | 'attemptId'>,
 ): Promise<StorageObject> {
   checkObject('input', input)
-  const bucket = checkText('bucket', input.bucket ?? defaultBucket)
-  const key = checkText('key', input.key)
-  const scope = optional(input.scope, (value) => checkText('scope', value))
+  const { key, scope } = input
   const attemptId = optional(input.attemptId, (value) => checkAttemptId('attemptId', value))
-  const object = await records.objects.findActive({ bucket, key, scope })
-  if (!object || (scope !== null && object.scope !== scope)) throw notFound()
-  if (attemptId !== null && object.attemptId !== attemptId) throw notFound()
+  const object = await records.objects.findActive({ bucket: input.bucket ?? defaultBucket, key, scope })
+  if (!object || object.scope !== (scope ?? object.scope)) throw notFound()
+  if (object.attemptId !== (attemptId ?? object.attemptId)) throw notFound()
   return object
 }

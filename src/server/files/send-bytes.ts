@@ -1,4 +1,4 @@
-import type { MultipartStorage, ObjectStorage, StoredPart } from '../../core/object-storage.js'
+import type { ObjectStorage, StoredPart } from '../../core/object-storage.js'
 import { attemptNotFound } from '../attempts/attempt.js'
 import { bytesOf } from '../storage.js'
 import { partSizeOf, type PendingMultipart } from '../attempts/parts.js'
@@ -7,14 +7,13 @@ import { CallerError, waitUntilAborted, type LinkedAbort } from './caller.js'
 import type { PartInMemory } from './part-memory.js'
 
 /** The methods of a storage that write bytes. */
-export interface BytesStorage {
-  readonly write: NonNullable<ObjectStorage['write']>
-  /** `null` for a body that is written at once. */
-  readonly multipart: (MultipartStorage & Required<Pick<MultipartStorage, 'writePart'>>) | null
-}
+export type BytesStorage = ReturnType<typeof bytesStorage>
 
-/** Returns the methods that write a body of this size. @throws CallerError that names a missing one. */
-export function bytesStorage(storage: ObjectStorage, size: number): BytesStorage {
+/**
+ * Returns the methods that write a body of this size. `multipart` is `null` for one that is written at once.
+ * @throws CallerError that names a missing method.
+ */
+export function bytesStorage(storage: ObjectStorage, size: number) {
   const { multipart } = storage
   const write = storage.write?.bind(storage)
   if (!write) throw lacks('write()')

@@ -8,7 +8,7 @@ import { LONGEST_URL_SECONDS } from '../url-terms.js'
 import { ItemRun } from './item-run.js'
 import { unknownBucket, type JobContext, type JobFailure, type JobOptions, type WithFailures } from './job.js'
 import { lookForErasure, removeUnused, settleLeftover } from './leftover.js'
-import { leftoversOfScope, PAGE_SIZE, rowsOfScope } from './pages.js'
+import { PAGE_SIZE, pagesOf, rowsOfScope } from './pages.js'
 
 export interface EraseScopeOptions extends JobOptions {
   /** The owner whose objects, uploads and history are erased. */
@@ -121,6 +121,7 @@ export async function runErasure(
     counts.history += purged
   }
   // Last: the steps before it record a leftover for everything that may be in the bucket.
-  await run.process(leftoversOfScope(objects, scope), settle)
+  const leftovers = pagesOf<Leftover>((after) => objects.listLeftovers({ scope, after, limit: PAGE_SIZE }))
+  await run.process(leftovers, settle)
   return { ...counts, failed: run.failed, failures: run.failures }
 }

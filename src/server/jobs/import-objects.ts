@@ -7,7 +7,7 @@ import type { AdoptCommand } from '../../core/store/driver.js'
 import { adoptCommand } from '../../core/store/inputs/objects.js'
 import { hasExpired } from '../../core/store/lifecycle/change.js'
 import { receivesBytes } from '../../core/store/lifecycle/object.js'
-import type { ObjectMetadata, StoredItem } from '../../core/store/records.js'
+import type { StoredItem } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
@@ -27,18 +27,12 @@ export interface ImportedItem extends ListedBytes {
 }
 
 /** How bytes are recorded: the fields of the new object. */
-export interface ImportSelection {
-  /** The owner, 1 to 255 characters. */
-  readonly scope: string
+export interface ImportSelection extends Pick<
+  AdoptInput,
+  'scope' | 'route' | 'filename' | 'contentType' | 'metadata'
+> {
   /** 1 to 1024 bytes of UTF-8. Default: the key of the bytes. */
   readonly key?: string | null | undefined
-  /** 1 to 255 characters. Default `null`. */
-  readonly route?: string | null | undefined
-  /** 1 to 1024 characters. Default `null`. */
-  readonly filename?: string | null | undefined
-  /** 1 to 255 characters. Default `null`. */
-  readonly contentType?: string | null | undefined
-  readonly metadata?: ObjectMetadata | null | undefined
 }
 
 /** Decides how bytes are recorded. `null` skips them. */

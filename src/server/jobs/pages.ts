@@ -3,7 +3,7 @@ import { compareBytes } from '../../core/names.js'
 import type { BytesPage, ListBytesInput, ObjectStorage } from '../../core/object-storage.js'
 import type { OptionChecks } from '../../core/option-checks.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
-import type { Leftover, ObjectStatus, StorageObject } from '../../core/store/records.js'
+import type { ObjectStatus, StorageObject } from '../../core/store/records.js'
 
 export const PAGE_SIZE = 1000
 
@@ -40,14 +40,6 @@ export async function* rowsOfScope(
     yield page.objects
     cursor = page.nextCursor
   } while (cursor !== undefined)
-}
-
-/** Yields the leftovers of a scope, oldest first, whether they are due or not. */
-export function leftoversOfScope(
-  objects: StorageObjectStore,
-  scope: string,
-): AsyncGenerator<readonly Leftover[], void> {
-  return pagesOf<Leftover>((after) => objects.listLeftovers({ scope, after, limit: PAGE_SIZE }))
 }
 
 export type ListBucket = NonNullable<ObjectStorage['list']>

@@ -17,14 +17,12 @@ import { codeOf, isAlreadyThere, nullIfMissing, OWNER_ONLY } from './file-system
 /** Milliseconds between two updates of a claim. */
 const KEEP_EVERY_MS = 1000
 
-interface Holder {
-  readonly host: string
-  readonly pid: number
+const SELF = {
+  host: hostname(),
+  pid: process.pid,
   /** Distinguishes processes with the same pid, such as those of a container that has been restarted. */
-  readonly process: string
+  process: randomUUID() as string,
 }
-
-const SELF: Holder = { host: hostname(), pid: process.pid, process: randomUUID() }
 
 /** Claims writes for one of several processes that share a directory. */
 export function createClaimFiles(layout: DiskLayout): ClaimWrite {
@@ -77,9 +75,9 @@ function hasExited(text: string): boolean {
   return holder.pid === SELF.pid ? holder.process !== SELF.process : !isRunning(holder.pid)
 }
 
-function holderOf(text: string): Holder | null {
+function holderOf(text: string): typeof SELF | null {
   try {
-    return JSON.parse(text) as Holder
+    return JSON.parse(text) as typeof SELF
   } catch {
     return null
   }

@@ -227,8 +227,6 @@ export interface SignatureLifetime {
   readonly expiresIn: number
 }
 
-export type LifetimeOf = (period: UrlPeriod) => SignatureLifetime
-
 /** Longest lifetime of a signature (V4), in seconds. */
 const MAX_LIFETIME_SECONDS = 7 * 24 * 60 * 60
 
@@ -247,7 +245,7 @@ function bucketClockAhead({ config }: S3Client, now: () => Date): number {
  *
  * @throws RangeError for a lifetime of more than 7 days.
  */
-export function urlLifetimes(client: S3Client, now: () => Date): LifetimeOf {
+export function urlLifetimes(client: S3Client, now: () => Date) {
   let kept: number | null = null
 
   /**
@@ -261,7 +259,7 @@ export function urlLifetimes(client: S3Client, now: () => Date): LifetimeOf {
     return kept
   }
 
-  return ({ signedAt, expiresAt }) => {
+  return ({ signedAt, expiresAt }: UrlPeriod): SignatureLifetime => {
     const measured = bucketClockAhead(client, now)
     const bucketTime = now().getTime() + measured
     const ahead = signedAt ? steady(measured) : measured

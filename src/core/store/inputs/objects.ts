@@ -88,6 +88,7 @@ export interface TransferInput extends InputOf<typeof TRANSFER> {}
 export interface TransferCommand extends CommandOf<typeof TRANSFER> {}
 
 export const ADOPT = {
+  /** The owner, 1 to 255 characters. */
   scope: text('scope'),
   ...REFERENCE,
   /** The key of the bytes in the bucket, 1..1024 bytes of UTF-8. From now on the library may delete them. */
@@ -97,8 +98,11 @@ export const ADOPT = {
   /** Since when the bytes exist. Lists sort the object by it. */
   createdAt: date,
   eTag: optional(text('eTag')),
+  /** 1 to 255 characters. Default `null`. */
   route: optional(text('route')),
+  /** 1 to 1024 characters. Default `null`. */
   filename: optional(text('filename')),
+  /** 1 to 255 characters. Default `null`. */
   contentType: optional(text('contentType')),
   metadata: optional(metadata),
 }
