@@ -45,11 +45,6 @@ describe('the scope of a request', () => {
     },
   )
 
-  it('may have 255 characters', async () => {
-    const longest = '\u{1d11e}'.repeat(255)
-    expect(await requireScope(() => longest, newRequest())).toBe(longest)
-  })
-
   it.each<[string, (error: Error) => ResolveScope]>([
     [
       'throws',

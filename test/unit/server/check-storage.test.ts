@@ -94,7 +94,7 @@ describe('checkStorage', () => {
 
   it('checks a part of the bucket, and goes on where it stopped', async () => {
     const world = createWorld()
-    for (let i = 0; i < 1500; i++) await plant(world, `a/${String(i).padStart(4, '0')}`)
+    for (let i = 0; i < 1001; i++) await plant(world, `a/${String(i).padStart(4, '0')}`)
     await plant(world, 'b')
     const service = world.start()
     expect((await check(service, { prefix: 'b', olderThanSeconds: 0 })).found).toEqual([['unrecorded', 'b']])
@@ -112,8 +112,8 @@ describe('checkStorage', () => {
     expect(seen).toEqual([{ done: 1000, after: 'a/0999' }])
     expect(first.result).toMatchObject({ unrecorded: 1000, after: 'a/0999' })
     const second = await check(service, { olderThanSeconds: 0, after: first.result.after })
-    expect(second.result).toMatchObject({ unrecorded: 501, after: 'b' })
-    expect(new Set([...first.found, ...second.found].map(String)).size).toBe(1501)
+    expect(second.result).toMatchObject({ unrecorded: 2, after: 'b' })
+    expect(new Set([...first.found, ...second.found].map(String)).size).toBe(1002)
   })
 
   it('ends without an error when its signal aborts a listing that hangs', async () => {
@@ -137,7 +137,7 @@ describe('checkStorage', () => {
     const world = createWorld()
     const service = world.start()
     const keys: string[] = []
-    for (let i = 0; i < 2001; i++) keys.push(`a/${String(i).padStart(4, '0')}`)
+    for (let i = 0; i < 1001; i++) keys.push(`a/${String(i).padStart(4, '0')}`)
     for (const key of keys) {
       const expiresAt = world.clock.in(HOUR)
       await service.objects.reserve({ bucket: BUCKET, key, scope: OWNER, declaredSize: 5, expiresAt })
@@ -167,11 +167,11 @@ describe('checkStorage', () => {
       }),
     }
     expect((await check(world.start(connection))).result).toMatchObject({
-      items: 2001,
-      rows: 2001,
+      items: 1001,
+      rows: 1001,
       missing: 0,
     })
-    expect(calls).toBeLessThanOrEqual(6)
+    expect(calls).toBeLessThanOrEqual(4)
     expect(Math.max(...limits)).toBe(1000)
   })
 

@@ -1,4 +1,3 @@
-import { createAttemptId } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
 import { cleanUpItems, around, beginAndPut, outcomesOf, startService } from './service.js'
@@ -48,26 +47,6 @@ describe('cleanUp of expired reservations', () => {
     const { reservations } = await cleanUpItems(service.s3, { unconfirmed: 'discard' })
     expect(outcomesOf(reservations)).toEqual(['released'])
     expect(await service.objects.find(object)).toBeNull()
-  })
-
-  it.each([
-    ['another size', { size: 4 }],
-    ['another type', { contentType: 'text/html' }],
-    ['another attempt', { attemptId: createAttemptId() }],
-    ['no attempt', { attemptId: null }],
-  ])('releases uploads that do not match their request: %s', async (_, other) => {
-    const service = startService({
-      storage: (memory) => ({
-        ...memory,
-        async head(at) {
-          const found = await memory.head(at)
-          return found && { ...found, ...other }
-        },
-      }),
-    })
-    await beginAndPut(service.as('user:1'))
-    service.clock.advance(LATER)
-    expect(outcomesOf((await cleanUpItems(service.s3)).reservations)).toEqual(['released'])
   })
 
   it('leaves a reservation unchanged if the storage fails, and continues with the others', async () => {

@@ -34,6 +34,8 @@ export interface CrashFlow {
 const always = (content: Content) => ({ afterRetry: [content], withoutRetry: [content] })
 /** A removal is complete after a retry. Without one, the content may still be there. */
 const removal = (content: Content) => ({ afterRetry: [null], withoutRetry: [null, content] })
+/** A replacement is complete after a retry. Without one, the old content may still be there. */
+const replacing = { afterRetry: [2], withoutRetry: [1, 2] }
 
 const statusOf = async (response: Promise<Response>) => (await response).status
 
@@ -196,10 +198,7 @@ export const smallCrashFlows: Readonly<Record<string, CrashFlow>> = {
   ),
   // cleanUp never completes an upload, and never loses a completed one.
   'a completion': flow(uploadInParts, complete, [200], { afterRetry: [1], withoutRetry: [null, 1] }),
-  'a completion of a replacement': flow(replacementInParts, complete, [200], {
-    afterRetry: [2],
-    withoutRetry: [1, 2],
-  }),
+  'a completion of a replacement': flow(replacementInParts, complete, [200], replacing),
   'a completion of bytes that do not match the request': flow(
     tampered(replacementInParts),
     complete,
@@ -221,10 +220,7 @@ export const smallCrashFlows: Readonly<Record<string, CrashFlow>> = {
     [null],
     always(2),
   ),
-  'a put by the server': flow(object, putFile(bytesOfSize(3, 2)), [null], {
-    afterRetry: [2],
-    withoutRetry: [1, 2],
-  }),
+  'a put by the server': flow(object, putFile(bytesOfSize(3, 2)), [null], replacing),
   'a put by the server whose body fails': flow(object, putFailing(3), [null], always(1)),
   'a delete by the server': flow(
     object,
@@ -237,10 +233,7 @@ export const smallCrashFlows: Readonly<Record<string, CrashFlow>> = {
 export const crashFlows: Readonly<Record<string, CrashFlow>> = {
   ...smallCrashFlows,
   // Moves megabytes.
-  'a put by the server in parts': flow(object, putFile(twoParts(2)), [null], {
-    afterRetry: [2],
-    withoutRetry: [1, 2],
-  }),
+  'a put by the server in parts': flow(object, putFile(twoParts(2)), [null], replacing),
   'a put by the server in parts whose body fails': flow(
     object,
     putFailing(2 * PART_OF_FILES, twoParts(2)),

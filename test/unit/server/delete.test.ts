@@ -210,16 +210,6 @@ describe('DELETE /object', () => {
       expect(service.judged.length).toBe(5)
       expect(await service.objects.countByScope('user:1', 'active')).toBe(1)
     })
-
-    it('is a 404 if the object is deleted instead', async () => {
-      const service = startService({ routes: overwriting })
-      const object = await service.as('user:1').upload()
-      around(service.objects, 'remove', (remove) => async (input) => {
-        await remove({ ...input, attemptId: object.id })
-        return remove(input)
-      })
-      expect((await service.as('user:1').delete('report')).status).toBe(404)
-    })
   })
 
   it('keeps a pending replacement that began after its ownership check', async () => {

@@ -49,22 +49,6 @@ describe('quota of abandoned uploads', () => {
     expect((await service.as('user:1').begin()).status).toBe(413)
   })
 
-  it('is freed for an upload whose neighbour settled the reservations first', async () => {
-    const service = startService({ quota: { maxFiles: 2 } })
-    await fill(service, 2)
-    service.clock.advance(LATER)
-    let isFirst = true
-    around(service.objects, 'listExpired', (list) => async (input) => {
-      if (isFirst) {
-        isFirst = false
-        await expectStatus(await service.as('user:1').begin(), 201)
-      }
-      return list(input)
-    })
-    expect((await service.as('user:1').begin()).status).toBe(201)
-    expect(await service.objects.countByScope('user:1')).toBe(2)
-  })
-
   it('is tried a second time only', async () => {
     const service = startService({ quota: { maxFiles: 1 } })
     await fill(service, 1)

@@ -111,16 +111,6 @@ describe.each(Object.entries(requests) as [Operation, Ask][])('mayRead and %s', 
 })
 
 describe.each(Object.entries(requests).slice(0, 2) as [Operation, Ask][])('GET /%s', (operation, ask) => {
-  it('leads to the bytes, under their file name and type', async () => {
-    const { as } = startService()
-    const object = await as('user:1').upload({ filename: 'Ferien \u{1F3D6}.txt' })
-    const response = await follow(as(null), await urlOf(await ask(as('user:1'), object)))
-    expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3))
-    expect(response.headers.get('content-type')).toBe('text/plain')
-    const name = "filename*=UTF-8''Ferien%20%F0%9F%8F%96.txt"
-    expect(response.headers.get('content-disposition')).toContain(name)
-  })
-
   it('runs the guard of downloads for owners and readers, after it knows that they may read', async () => {
     const seen: unknown[] = []
     const { as, objects } = startService({
@@ -270,38 +260,16 @@ describe('the URL that GET /file redirects to', () => {
   })
 
   const shown = [
-    ...[
-      'image/png',
-      'IMAGE/PNG',
-      'image/jpeg; q=1',
-      'image/x-anything',
-      'audio/mpeg',
-      'AUDIO/mpeg; codecs=x',
-    ],
+    ...['image/png', 'IMAGE/PNG', 'image/jpeg; q=1', 'image/x-anything', 'audio/mpeg', 'text/plain'],
+    ...['AUDIO/mpeg; codecs=x', 'video/mp4; codecs="x"', 'application/pdf', 'Application/PDF'],
     ...['video/webm;codecs="vp8,opus"', 'video/webm;codecs=vp8,opus', 'text/plain;, text/html'],
-    ...['image/png; a=",", text/html', 'image/png; a="\\",text/html"'],
-    ...['video/mp4; codecs="x"', 'application/pdf', 'Application/PDF', 'text/plain', 'text/plain ;a=b'],
+    ...['image/png; a=",", text/html', 'image/png; a="\\",text/html"', 'text/plain ;a=b'],
   ]
   const saved = [
     ...['image/svg+xml', 'IMAGE/SVG+XML', 'image/svg+xml; charset=utf-8', 'video/x+xml', 'audio/x+XML ; a=b'],
-    ...[
-      'text/html',
-      'text/css',
-      'text/plainer',
-      'application/pdfx',
-      'application/octet-stream',
-      'imagex/png',
-    ],
-    ...[
-      'application/xhtml+xml',
-      'text/xml',
-      'application/json',
-      'model/gltf',
-      'image/',
-      'image',
-      '/image/png',
-    ],
-    ...['image/png, text/html', ' image/png', undefined],
+    ...['text/html', 'text/css', 'text/plainer', 'text/xml', 'application/pdfx', 'application/octet-stream'],
+    ...['application/xhtml+xml', 'application/json', 'imagex/png', 'model/gltf', 'image/', 'image'],
+    ...['/image/png', 'image/png, text/html', ' image/png', undefined],
   ]
   it.each([
     ['inline', shown],

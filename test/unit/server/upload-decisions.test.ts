@@ -1,4 +1,4 @@
-import { StorageError, type Quota, type UploadRoute } from '@svc/db'
+import { StorageError, type UploadRoute } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { begun, uploads } from './doors.js'
 import { errorOf, startService } from './service.js'
@@ -50,15 +50,6 @@ describe.each(uploads)('$name', (upload) => {
       expect(await service.objects.countByScope('user:1')).toBe(0)
       expect(await service.reportedBy(guardOption)).toEqual([denial])
     })
-
-    it('determine the response with a StorageError', async () => {
-      const error = { message: 'Sign in again.', params: { hint: 'sso' } }
-      const guard = () => Promise.reject(new StorageError('UNAUTHORIZED', error))
-      const { as, reported } = startService({ routes: { docs: { guard } } })
-      const response = { status: 401, code: 'UNAUTHORIZED', ...error }
-      expect(await errorOf(await begin(as('user:1')))).toEqual(response)
-      expect(reported).toEqual([])
-    })
   })
 
   describe('and its quota function', () => {
@@ -73,28 +64,6 @@ describe.each(uploads)('$name', (upload) => {
       expect((await begin(as('user:1'))).status).toBe(413)
       expect((await begin(as('user:2'))).status).toBe(201)
       expect(seen).toEqual([`user:1 /api/s3/${guardOption}`, `user:2 /api/s3/${guardOption}`])
-    })
-
-    it.each([
-      () => Promise.reject(new Error('no plan')),
-      () => undefined,
-      () => 5,
-      () => ({ maxBytes: -1 }),
-      () => ({ maxFiles: 0.5 }),
-      () => ({ maxBytes: '10' }),
-    ])('is an INTERNAL_ERROR without a valid result, and never unlimited: %s', async (quota) => {
-      const service = startService({ quota: quota as () => Quota })
-      const message = 'Something went wrong.'
-      const response = { status: 500, code: 'INTERNAL_ERROR', message }
-      expect(await errorOf(await begin(service.as('user:1')))).toEqual(response)
-      expect(await service.objects.countByScope('user:1')).toBe(0)
-      expect(await service.reportedBy(guardOption)).toHaveLength(1)
-    })
-
-    it('determines the response with a StorageError', async () => {
-      const { as, reported } = startService({ quota: () => Promise.reject(new StorageError('UNAUTHORIZED')) })
-      expect((await begin(as('user:1'))).status).toBe(401)
-      expect(reported).toEqual([])
     })
   })
 

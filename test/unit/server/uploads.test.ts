@@ -4,10 +4,8 @@ import { HOUR } from '../../conformance/clock.js'
 import { begun, sent, uploads } from './doors.js'
 import { BUCKET, bytesOfSize, errorOf, expectStatus, startService } from './service.js'
 
-const overwriting = { docs: { key: () => 'report', overwrite: true } }
-
 describe.each(uploads)('$name', (upload) => {
-  const { begin, send, finish, abort, operations } = upload
+  const { begin, finish, abort, operations } = upload
   const guardOption = operations[0]
 
   it('requires authentication, and limits the size by what S3 accepts, before anything is reserved', async () => {
@@ -104,44 +102,6 @@ describe.each(uploads)('$name', (upload) => {
       code: 'OBJECT_NOT_FOUND',
       message: 'The upload does not exist. It may have ended or expired.',
     })
-  })
-
-  it('keeps its reservation while bytes are missing, and the object that it is to replace until it is confirmed', async () => {
-    const { as, objects } = startService({ routes: overwriting })
-    await as('user:1').upload({}, 1)
-    const attempt = await begun(upload, as('user:1'))
-    const missing = { status: 409, code: 'UPLOAD_MISMATCH' }
-    expect(await errorOf(await finish(as('user:1'), attempt))).toMatchObject(missing)
-    expect(await objects.findPending(attempt.object)).toMatchObject({ id: attempt.object.id })
-    await send(as('user:1'), attempt, 2)
-    expect(await as('user:1').bytes('report')).toEqual(bytesOfSize(3, 1))
-    await expectStatus(await finish(as('user:1'), attempt), 200)
-    expect(await as('user:1').bytes('report')).toEqual(bytesOfSize(3, 2))
-  })
-
-  it('replaces an earlier attempt of its owner, which can no longer be confirmed or aborted', async () => {
-    const { as, objects } = startService({ routes: overwriting })
-    const caller = as('user:1')
-    const first = await sent(upload, caller, {}, 1)
-    const second = await sent(upload, caller, {}, 2)
-    expect((await finish(caller, first)).status).toBe(404)
-    expect((await abort(caller, first)).status).toBe(404)
-    expect(await objects.listLeftovers()).toMatchObject([{ attemptId: first.object.id }])
-    expect((await finish(caller, second)).status).toBe(200)
-    expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
-  })
-
-  it('ends with an abort, which frees its quota and leaves its bytes to cleanUp', async () => {
-    const { as, objects } = startService()
-    const attempt = await sent(upload, as('user:1'))
-    const { storageKey } = (await objects.findPending(attempt.object))!
-    const response = await abort(as('user:1'), attempt)
-    expect([response.status, await response.text()]).toEqual([204, ''])
-    expect(await objects.find(attempt.object)).toBeNull()
-    expect(await objects.getScopeUsage('user:1')).toMatchObject({ reservedBytes: 0, reservedFiles: 0 })
-    expect(await objects.listLeftovers()).toMatchObject([{ attemptId: attempt.object.id, storageKey }])
-    expect((await abort(as('user:1'), attempt)).status).toBe(404)
-    expect((await finish(as('user:1'), attempt)).status).toBe(404)
   })
 
   it('is found only by its bucket, key and ids, and by the requests of its kind', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { StorageError, type DbOptions, type ListByScopeInput } from '@svc/db'
+import type { DbOptions, ListByScopeInput } from '@svc/db'
 import { memoryAdapter, type SeedObject } from '@svc/db/memory'
 import { idNumber } from '../rows.js'
 import { NOON } from '../settable-clock.js'
@@ -56,27 +56,6 @@ describe('GET /db/object', () => {
     expect({ status, body }).toMatchObject({ status: 200, body: { object: { id: idNumber(number) } } })
   })
 
-  it.each([5, 6, 7])(
-    "returns the same 404 for the ids of deleted, missing and other scopes' objects: %i",
-    async (number) => {
-      const missing = await ask(`${GET}?id=${idNumber(99)}`)
-      expect(await ask(`${GET}?id=${idNumber(number)}`)).toEqual({ ...missing, status: 404 })
-      expect(await ask(`${GET}?key=key%20${number}`)).toEqual({ ...missing, status: 404 })
-    },
-  )
-
-  it.each([
-    ['both a key and an id', `?key=a&id=${idNumber(1)}`, 'key'],
-    ['an id with a bucket', `?id=${idNumber(1)}&bucket=photos`, 'bucket'],
-    ['an empty id', '?id=', 'id'],
-    ['an id that is no UUIDv7', '?id=1', 'id'],
-    ['two ids', `?id=${idNumber(1)}&id=${idNumber(1)}`, 'id'],
-  ])('refuses %s', async (_what, query, field) => {
-    const response = await ask(GET + query)
-    expect(response.status).toBe(400)
-    expect(errorOf(response)).toMatchObject({ code: 'VALIDATION_ERROR', params: { field } })
-  })
-
   it('requires a bucket if the plugin has none', async () => {
     const askWithout = requester(client, { bucket: undefined })
     const refusal = await askWithout(`${GET}?key=key%201`)
@@ -98,27 +77,4 @@ describe('GET /db/usage', () => {
   ])('returns the limits that there are: %o', async (quota, limits) => {
     expect((await ask({ quota })).body).toEqual({ usage, quota: limits })
   })
-
-  it.each<[string, DbOptions['quota'], string]>([
-    ['throws', () => Promise.reject(new Error('plans.internal')), 'INTERNAL_ERROR'],
-    ['throws a StorageError', () => Promise.reject(new StorageError('FORBIDDEN')), 'FORBIDDEN'],
-    ['returns undefined', () => undefined as never, 'INTERNAL_ERROR'],
-  ])('fails if the quota function %s', async (_what, quota, code) => {
-    expect(errorOf(await ask({ quota, onError: () => undefined })).code).toBe(code)
-  })
-
-  it.each([undefined, null])('does not exist with usageEndpoint: %s', async (usageEndpoint) => {
-    expect(errorOf(await ask({ usageEndpoint })).code).toBe('NOT_FOUND')
-  })
-})
-
-it.each([
-  ['/files', '/files/db/objects'],
-  ['/files/', '/files/db/objects'],
-  ['', '/db/objects'],
-  ['/', '/db/objects'],
-])('the endpoints are under the base path %j', async (basePath, path) => {
-  const ask = requester(memoryAdapter(), { basePath })
-  expect((await ask(path)).status).toBe(200)
-  expect((await ask(LIST)).status).toBe(404)
 })

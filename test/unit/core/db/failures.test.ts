@@ -88,12 +88,6 @@ describe('onError', () => {
     expect(onError).not.toHaveBeenCalled()
   })
 
-  it('defaults to console.error', async () => {
-    const print = vi.spyOn(console, 'error').mockImplementation(() => undefined)
-    await requester(failing(unavailable).client)('/api/s3/db/objects')
-    expect(print.mock.calls).toEqual([expect.arrayContaining([unavailable])])
-  })
-
   it.each([
     [
       'throws',

@@ -55,47 +55,4 @@ describe('the hooks of db()', () => {
     const object = await files.confirm(request, { key: 'a', id, size: 6, eTag: 'two' })
     expect(hooks.onActivated.mock.calls.slice(1)).toEqual([[{ object, replaced, request }]])
   })
-
-  it('are not called for refused calls', async () => {
-    const hooks = spies()
-    const files = plugin(hooks)
-    await expect(files.confirm(request, { key: 'a', size: 5 })).rejects.toThrow()
-    await expect(files.reserve(request, { key: 'a', declaredSize: -1 })).rejects.toThrow()
-    expect(await files.remove(request, { key: 'a' })).toBeNull()
-    for (const hook of Object.values(hooks)) expect(hook).not.toHaveBeenCalled()
-  })
-
-  it('report only deletions of active objects', async () => {
-    const hooks = spies()
-    const files = plugin(hooks)
-    await files.reserve(request, { key: 'a', declaredSize: 5 })
-    await files.release(request, { key: 'a' })
-    await files.reserve(request, { key: 'a', declaredSize: 5 })
-    await files.remove(request, { key: 'a' })
-    expect(hooks.onDeleted).not.toHaveBeenCalled()
-    await files.reserve(request, { key: 'a', declaredSize: 5 })
-    await files.confirm(request, { key: 'a', size: 5 })
-    const object = await files.remove(request, { key: 'a', mode: 'hard' })
-    expect(hooks.onDeleted.mock.calls).toEqual([[{ object, request }]])
-    expect(object).toMatchObject({ status: 'active' })
-  })
-
-  it.each(['throws', 'rejects'])(
-    "don't affect the caller if one %s, and onError gets its error",
-    async (how) => {
-      const error = new Error('the mail server is down')
-      const failing = (): Promise<never> => {
-        if (how === 'throws') throw error
-        return Promise.reject(error)
-      }
-      const onError = vi.fn()
-      const files = plugin({ onReserved: failing, onActivated: failing, onDeleted: failing }, onError)
-      expect(await files.reserve(request, { key: 'a', declaredSize: 5 })).toMatchObject({ status: 'pending' })
-      expect(await files.confirm(request, { key: 'a', size: 5 })).toMatchObject({ status: 'active' })
-      expect(await files.remove(request, { key: 'a' })).toMatchObject({ status: 'deleted' })
-      expect(onError.mock.calls).toEqual(
-        ['onReserved', 'onActivated', 'onDeleted'].map((operation) => [error, { request, operation }]),
-      )
-    },
-  )
 })

@@ -16,31 +16,10 @@ function installed(options: Partial<DbOptions> = {}, environment: Partial<Server
 }
 
 describe('db() on a server', () => {
-  it('provides the records with its options, by default for a day and with soft deletes', () => {
-    const client = memoryAdapter()
-    const { records, context, endpoints } = installed({ client, deleteMode: 'hard', pendingTtlSeconds: 60 })
-    expect(records).toMatchObject({ objects: client, deleteMode: 'hard', pendingTtlSeconds: 60 })
-    expect(context.objects).toBe(client)
-    expect(endpoints.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'GET /db/objects',
-      'GET /db/object',
-    ])
-    expect(installed().records).toMatchObject({ deleteMode: 'soft', pendingTtlSeconds: 86_400 })
-  })
-
   it('uses the base path of the server', async () => {
     const { context } = installed({ basePath: '/elsewhere' })
     expect(context.basePath).toBe('/v1')
     expect((await context.handler(request)).status).toBe(200)
-  })
-
-  it('uses the bucket of the server if a call has none', async () => {
-    const { context, client } = installed({ bucket: 'photos' })
-    const row = await context.reserve(request, { key: 'a', declaredSize: 5 })
-    expect(row.bucket).toBe('files')
-    await client.confirm({ bucket: 'files', key: 'a', size: 5 })
-    const response = await context.handler(requestOf('user:1', '/v1/db/object?key=a'))
-    expect(response.status).toBe(200)
   })
 
   it('uses its own clock, else that of the server', async () => {
@@ -49,17 +28,6 @@ describe('db() on a server', () => {
     expect(await servers.context.reserve(request, input)).toMatchObject({ expiresAt: afterNoon(1000) })
     const own = installed({ pendingTtlSeconds: 1, now: () => afterNoon(500) })
     expect(await own.context.reserve(request, input)).toMatchObject({ expiresAt: afterNoon(1500) })
-  })
-
-  it('confirms late without a request, calls the hook and reports its error', async () => {
-    const error = new Error('the mail server is down')
-    const onActivated = vi.fn(() => Promise.reject(error))
-    const { records, client, report } = installed({ hooks: { onActivated } })
-    const expiresAt = afterNoon(1)
-    await client.reserve({ scope: 'user:1', bucket: 'files', key: 'a', declaredSize: 5, expiresAt })
-    const object = await records!.confirm({ bucket: 'files', key: 'a', size: 5 })
-    expect(onActivated.mock.calls).toStrictEqual([[{ object, replaced: null }]])
-    expect(report.mock.calls).toStrictEqual([[error, { operation: 'onActivated' }]])
   })
 
   it('works on two servers with their own settings', async () => {

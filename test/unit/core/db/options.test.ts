@@ -18,6 +18,13 @@ describe('db()', () => {
     }
   })
 
+  it('serves its endpoints below its base path', async () => {
+    const { basePath, handler } = make({ basePath: '/files/' })()
+    const at = async (path: string) =>
+      (await handler(new Request(`http://localhost${path}/db/objects`))).status
+    expect([basePath, await at('/files'), await at('/api/s3')]).toEqual(['/files', 200, 404])
+  })
+
   it.each<[string, unknown[], string]>([
     ['client', [undefined, null, {}, 5, () => GOOD.client], 'client must be a store'],
     ['resolveScope', [undefined, null, 'user:1', {}], 'resolveScope must be a function'],

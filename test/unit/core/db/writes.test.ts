@@ -157,26 +157,6 @@ describe.each([
 })
 
 describe('the quota', () => {
-  const exceeded = { code: 'QUOTA_EXCEEDED' }
-
-  it('can be the same for all scopes', async () => {
-    const files = plugin({ quota: { maxFiles: 1 } })
-    await files.reserve(mine, RESERVATION)
-    await files.reserve(theirs, { ...RESERVATION, key: 'b' })
-    await expect(files.reserve(mine, { ...RESERVATION, key: 'c' })).rejects.toMatchObject(exceeded)
-  })
-
-  it('can be a function of the scope and the request', async () => {
-    const quota = vi.fn(async (scope: string) => ({ maxBytes: scope === 'user:1' ? 4 : 5 }))
-    const files = plugin({ quota })
-    await expect(files.reserve(mine, RESERVATION)).rejects.toMatchObject(exceeded)
-    await files.reserve(theirs, RESERVATION)
-    expect(quota.mock.calls).toEqual([
-      ['user:1', mine],
-      ['user:2', theirs],
-    ])
-  })
-
   it('can be absent, for one scope or for all', async () => {
     for (const quota of [null, undefined, {}, () => null, async () => null, () => ({})]) {
       const files = plugin({ quota })

@@ -23,23 +23,6 @@ describe('a claim', () => {
       ...options,
     })
 
-  it('lasts as long as the handler runs', async () => {
-    await activate(store, 'a', clock)
-    const handler = deferred()
-    let signal: AbortSignal | undefined
-    const run = deliver((_, context) => {
-      signal = context.signal
-      return handler.promise
-    })
-    for (let minute = 0; minute < 10; minute++) {
-      await pass(60)
-      expect(await store.claimEvents()).toEqual([])
-    }
-    handler.resolve()
-    expect(await run).toEqual({ delivered: 1, failed: [] })
-    expect(signal?.aborted).toBe(false)
-  })
-
   it('is extended in one call with all others, and not after its event is settled', async () => {
     for (const key of ['a', 'b', 'c']) await activate(store, key, clock)
     const extended: number[] = []
@@ -141,18 +124,6 @@ describe('a claim', () => {
     clock.advance(3600 * SECOND)
     handler.resolve()
     expect(await run).toEqual({ delivered: 1, failed: [] })
-  })
-
-  it('that is lost while its handler ends does not count as delivered', async () => {
-    await activate(store, 'a', clock)
-    const handler = deferred()
-    const run = deliver(() => handler.promise)
-    await pass(1)
-    clock.advance(60 * SECOND)
-    await store.claimEvents()
-    handler.resolve()
-    expect(await run).toEqual({ delivered: 0, failed: [] })
-    expect(await remaining(store)).toBe(1)
   })
 
   it('survives a failed extension, which is reported', async () => {

@@ -1,9 +1,8 @@
 import { getEventListeners } from 'node:events'
 import { deliverEvents, type JobProgress, type StoredEvent } from '@svc/db'
-import { memoryAdapter } from '@svc/db/memory'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SECOND } from '../../../conformance/clock.js'
-import { around, startService } from '../service.js'
+import { around } from '../service.js'
 import { activate, at, deferred, nameOf, recordingStore, remaining, until } from './changed-objects.js'
 
 describe('deliverEvents', () => {
@@ -42,13 +41,6 @@ describe('deliverEvents', () => {
     const object = expect.objectContaining({ ...at('a'), id }) as unknown
     const event = expect.objectContaining({ type: 'activated', object, attempts: 1 }) as unknown
     expect(contexts).toEqual([{ error: failure, operation: 'deliverEvents', event }])
-  })
-
-  it('reports a store that records no events', async () => {
-    await deliverEvents(memoryAdapter({ now: clock.now }), { onEvent: () => {}, onError, now: clock.now })
-    expect(errors).toEqual([
-      expect.objectContaining({ message: expect.stringMatching(/records no events/) as string }),
-    ])
   })
 
   it('delivers the next event of an object whose handler ends while it looks for more', async () => {
@@ -230,20 +222,5 @@ describe('deliverEvents', () => {
     })
     await expect(deliver(() => {})).rejects.toBe(down)
     expect(await store.countEvents()).toMatchObject({ claimed: 1 })
-  })
-
-  describe('on a server', () => {
-    it('delivers what was changed elsewhere to the handler of the server', async () => {
-      const seen: string[] = []
-      const { s3 } = startService({
-        objects: store,
-        clock,
-        onEvent: (event) => void seen.push(nameOf(event)),
-      })
-      await activate(store, 'a', clock)
-      expect(seen).toEqual([])
-      expect(await deliverEvents(s3)).toEqual({ delivered: 1, failed: [] })
-      expect(seen).toEqual(['activated a'])
-    })
   })
 })

@@ -4,6 +4,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { startService } from '../service.js'
 import { activate, recordingStore, remaining } from './changed-objects.js'
 
+const SECONDS = 'a number above 0 and at most 86400'
+
 describe('deliverEvents refuses, before anything happens,', () => {
   let { store, clock } = recordingStore()
   beforeEach(async () => {
@@ -21,36 +23,25 @@ describe('deliverEvents refuses, before anything happens,', () => {
     return (error as TypeError).message
   }
 
-  it.each([
-    [{ pollSeconds: 0 }, 'deliverEvents: pollSeconds must be a number above 0 and at most 86400 (got 0).'],
-    [
-      { pollSeconds: NaN },
-      'deliverEvents: pollSeconds must be a number above 0 and at most 86400 (got NaN).',
-    ],
-    [
-      { pollSeconds: '5' },
-      'deliverEvents: pollSeconds must be a number above 0 and at most 86400 (got "5").',
-    ],
-    [
-      { pollSeconds: 86_401 },
-      'deliverEvents: pollSeconds must be a number above 0 and at most 86400 (got 86401).',
-    ],
-    [
-      { handlerSeconds: 0 },
-      'deliverEvents: handlerSeconds must be a number above 0 and at most 86400 (got 0).',
-    ],
-    [{ claimSeconds: 0 }, 'deliverEvents: claimSeconds must be an integer from 1 to 3600 (got 0).'],
-    [{ claimSeconds: 3601 }, 'deliverEvents: claimSeconds must be an integer from 1 to 3600 (got 3601).'],
-    [{ concurrency: 1.5 }, 'deliverEvents: concurrency must be an integer from 1 to 1000 (got 1.5).'],
-    [{ concurrency: 1001 }, 'deliverEvents: concurrency must be an integer from 1 to 1000 (got 1001).'],
-    [{ signal: {} }, 'deliverEvents: signal must be an AbortSignal (got an object).'],
-    [{ onProgress: 1 }, 'deliverEvents: onProgress must be a function (got 1).'],
-    [{ onEvent: 'x' }, 'deliverEvents: onEvent must be a function (got "x").'],
-    [{ onEvent: null }, 'deliverEvents: onEvent must be a function (got null).'],
-    [{ onError: 1 }, 'deliverEvents: onError must be a function (got 1).'],
-    [{ now: 1 }, 'deliverEvents: now must be a function (got 1).'],
-  ])('%j', async (options, message) => {
-    expect(await refusal(store, { onEvent: () => {}, ...options })).toBe(message)
+  it.each<[name: string, value: unknown, allowed: string, shown?: string]>([
+    ['pollSeconds', 0, SECONDS],
+    ['pollSeconds', NaN, SECONDS],
+    ['pollSeconds', '5', SECONDS, '"5"'],
+    ['pollSeconds', 86_401, SECONDS],
+    ['handlerSeconds', 0, SECONDS],
+    ['claimSeconds', 0, 'an integer from 1 to 3600'],
+    ['claimSeconds', 3601, 'an integer from 1 to 3600'],
+    ['concurrency', 1.5, 'an integer from 1 to 1000'],
+    ['concurrency', 1001, 'an integer from 1 to 1000'],
+    ['signal', {}, 'an AbortSignal', 'an object'],
+    ['onProgress', 1, 'a function'],
+    ['onEvent', 'x', 'a function', '"x"'],
+    ['onEvent', null, 'a function'],
+    ['onError', 1, 'a function'],
+    ['now', 1, 'a function'],
+  ])('the %s %j', async (name, value, allowed, shown = String(value)) => {
+    const message = `deliverEvents: ${name} must be ${allowed} (got ${shown}).`
+    expect(await refusal(store, { onEvent: () => {}, [name]: value })).toBe(message)
   })
 
   it('a server without onEvent', async () => {

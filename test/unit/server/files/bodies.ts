@@ -4,10 +4,12 @@ export const MIB = 1024 ** 2
 /** The part size of files of up to 78 GiB. */
 export const PART = 8 * MIB
 
-/** Returns `size` bytes in which no two parts are equal. */
+/** Returns `size` bytes in which no two parts are equal: they repeat after a prime number of bytes. */
 export function pattern(size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size)
-  for (let index = 0; index < size; index++) bytes[index] = index * 31 + (index >> 13)
+  const period = Math.min(size, 65_537)
+  for (let index = 0; index < period; index++) bytes[index] = index * 31 + (index >> 13)
+  for (let filled = period; filled < size; filled *= 2) bytes.copyWithin(filled, 0, filled)
   return bytes
 }
 

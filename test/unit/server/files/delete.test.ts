@@ -60,14 +60,6 @@ describe('files.delete', () => {
     expect(events).toEqual([])
   })
 
-  it('removes an object together with its replacement in progress', async () => {
-    const { files, objects, as } = await withFile()
-    await as(OWNER).begun()
-    await files.delete({ key: 'a/b' })
-    expect(await objects.find(at)).toMatchObject({ status: 'deleted' })
-    expect(await objects.findPending(at)).toBeNull()
-  })
-
   it('resolves and reports if the bytes can not be removed', async () => {
     const { files, reportedBy } = await withFile({
       storage: (memory) => ({ ...memory, remove: () => Promise.reject(new Error('refused')) }),

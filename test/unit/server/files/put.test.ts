@@ -60,7 +60,7 @@ describe('files.put', () => {
         multipart: { ...multipart!, listParts: () => Promise.reject(new Error('not listed')) },
       }),
     })
-    const bytes = pattern(2 * PART + 3)
+    const bytes = pattern(PART + 3)
     const { key } = await service.files.put({ scope: OWNER, body: bytes })
     expect(Buffer.compare(await stored(service, key), bytes)).toBe(0)
   })
@@ -163,16 +163,6 @@ describe('files.put', () => {
     })
     await files.put({ scope: OWNER, body: 'x' })
     expect(expiries).toEqual([clock.in(7_200_000)])
-  })
-
-  it('ends an earlier attempt at the same key that a stopped process has left', async () => {
-    const { files, objects, expectNothing } = watchedService()
-    const reservation = { scope: OWNER, bucket: 'files', key: 'job/7', declaredSize: 1 }
-    await objects.reserve({ ...reservation, expiresAt: new Date(Date.now() + 1e9), storageKey: 'job/7~1' })
-    const row = await files.put({ scope: OWNER, key: 'job/7', body: 'x' })
-    expect(await objects.findPending(row)).toBeNull()
-    await files.delete({ key: row.key, mode: 'hard' })
-    await expectNothing()
   })
 })
 

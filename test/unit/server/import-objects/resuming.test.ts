@@ -2,7 +2,7 @@ import { cleanUp } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../conformance/clock.js'
 import { cleanUpItems, BUCKET, bytesOfSize, expectStatus, outcomesOf } from '../service.js'
-import { ownerFromKey, serviceOverBucket, store } from './bucket.js'
+import { ownerFromKey, serviceOverBucket } from './bucket.js'
 import { importLargeBucket, importTwice, stopAnywhere } from './interrupted-imports.js'
 
 describe('importObjects, stopped or beside other work,', () => {
@@ -10,7 +10,7 @@ describe('importObjects, stopped or beside other work,', () => {
 
   it('records each item once if two run at once', () => importTwice(3))
 
-  it('holds two pages of a large bucket at most', () => importLargeBucket(4000, true))
+  it('holds two pages of a large bucket at most', () => importLargeBucket(3000, true))
 
   it('does nothing if it is stopped before it starts', async () => {
     const { run } = await serviceOverBucket(['a'])
@@ -64,12 +64,5 @@ describe('importObjects, stopped or beside other work,', () => {
     await cleanUp(s3)
     expect(await storage.list!({ bucket: BUCKET, limit: 10 })).toEqual({ items: [], next: null })
     expect(await run()).toMatchObject({ imported: 0, known: 0, skipped: 0 })
-  })
-
-  it('goes on with what is new after the last key', async () => {
-    const { run, storage } = await serviceOverBucket(['users/1/2026-01'])
-    const { after } = await run()
-    await store(storage, 'users/1/2026-02')
-    expect(await run({ after })).toMatchObject({ imported: 1, known: 0, after: 'users/1/2026-02' })
   })
 })

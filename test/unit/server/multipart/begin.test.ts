@@ -1,6 +1,6 @@
 import { cleanUp, StorageError } from '@svc/db'
 import { describe, expect, it, vi } from 'vitest'
-import { HOUR, SECOND } from '../../../conformance/clock.js'
+import { HOUR } from '../../../conformance/clock.js'
 import { around, BUCKET, errorOf, startService } from '../service.js'
 import { begin, begun, complete, MIB, PART, sendParts, sign, withMultipart, type Parts } from './in-parts.js'
 
@@ -27,12 +27,6 @@ describe('POST /multipart', () => {
     expect(await objects.findPending(object)).toMatchObject(expected)
     expect(await storage.multipart!.list({ bucket: BUCKET, key: storageKey })).toEqual([uploadId])
     expect(await storage.multipart!.list({ bucket: BUCKET, key: 'report' })).toEqual([])
-  })
-
-  it('reserves for pendingTtlSeconds', async () => {
-    const { as, objects, clock } = startService({ pendingTtlSeconds: 60 })
-    const { object } = await begun(as('user:1'))
-    expect((await objects.find(object))!.expiresAt).toEqual(clock.in(60 * SECOND))
   })
 
   it('creates no upload in the bucket if the reservation is refused', async () => {
@@ -65,26 +59,6 @@ describe('POST /multipart', () => {
 })
 
 describe('a multipart upload that cannot be started', () => {
-  it('leaves a leftover, with which cleanUp finds an upload that the bucket started anyway', async () => {
-    const storage = withMultipart((memory) => ({
-      create: async (input) => {
-        await memory.create(input)
-        throw new Error('timeout')
-      },
-    }))
-    const service = startService({ storage })
-    expect((await begin(service.as('user:1'))).status).toBe(502)
-    const [leftover] = await service.objects.listLeftovers()
-    expect(leftover).toMatchObject({ uploadId: null })
-    const at = { bucket: BUCKET, key: leftover!.storageKey! }
-    expect(await service.storage.multipart!.list(at)).toHaveLength(1)
-    await cleanUp(service.s3)
-    expect(await service.storage.multipart!.list(at)).toEqual([])
-    service.clock.advance(DAY + HOUR)
-    await cleanUp(service.s3)
-    expect(await service.objects.listLeftovers()).toEqual([])
-  })
-
   it.each([false, true])(
     'ends as a leftover if the database fails (its id was written: %s)',
     async (isWritten) => {

@@ -1,15 +1,8 @@
 import type { CleanUpOptions, ObjectStorage } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../../conformance/clock.js'
-import {
-  cleanUpItems,
-  bytesOfSize,
-  expectStatus,
-  outcomesOf,
-  startService,
-  type Service,
-} from '../service.js'
-import { abort, begun, complete, PART, sendParts, withMultipart, type Parts } from './in-parts.js'
+import { cleanUpItems, expectStatus, outcomesOf, startService, type Service } from '../service.js'
+import { abort, begun, PART, sendParts, withMultipart, type Parts } from './in-parts.js'
 
 const DAY = 24 * HOUR
 const OWNER = 'user:1'
@@ -22,37 +15,6 @@ async function run({ s3 }: Service, options?: CleanUpOptions) {
   const { reservations, leftovers } = await cleanUpItems(s3, options)
   return [outcomesOf(reservations), outcomesOf(leftovers)]
 }
-
-describe('cleanUp of expired multipart uploads', () => {
-  it('confirms completed uploads', async () => {
-    const service = startService()
-    const caller = service.as(OWNER)
-    const parts = await begun(caller)
-    await sendParts(caller, parts)
-    const { storage } = service
-    const at = { bucket: 'files', key: parts.object.key, uploadId: parts.uploadId }
-    const { parts: stored } = (await storage.multipart!.listParts({ ...at, after: 0 }))!
-    expect(await storage.multipart!.complete({ ...at, parts: stored })).toBe(true)
-    service.clock.advance(DAY)
-    expect(await run(service)).toEqual([['confirmed'], []])
-    expect(await caller.bytes(parts.object.key)).toEqual(bytesOfSize(3, 1))
-    expect((await complete(caller, parts)).status).toBe(200)
-  })
-
-  it('aborts uploads that were not completed, even if all parts are there', async () => {
-    const service = startService()
-    const parts = await begun(service.as(OWNER))
-    await sendParts(service.as(OWNER), parts)
-    service.clock.advance(DAY - 1)
-    expect(await run(service)).toEqual([[], []])
-    service.clock.advance(1)
-    expect(await run(service)).toEqual([['released'], ['removed']])
-    expect(await uploadsOf(service, parts)).toEqual([])
-    expect(await service.objects.getScopeUsage(OWNER)).toMatchObject({ reservedBytes: 0, reservedFiles: 0 })
-    service.clock.advance(HOUR)
-    expect(await run(service)).toEqual([[], ['forgotten']])
-  })
-})
 
 describe('cleanUp of leftovers of multipart uploads', () => {
   it('aborts uploads at once, removes bytes later, and forgets an hour after the last URL has expired', async () => {
@@ -72,24 +34,6 @@ describe('cleanUp of leftovers of multipart uploads', () => {
     service.clock.advance(DAY - 1)
     expect(await run(service)).toEqual([[], []])
     service.clock.advance(1)
-    expect(await run(service)).toEqual([[], ['forgotten']])
-  })
-
-  it('removes an upload that was completed after its attempt had ended', async () => {
-    const service = startService()
-    const caller = service.as(OWNER)
-    const parts = await begun(caller)
-    await sendParts(caller, parts)
-    const { storage, objects, clock } = service
-    await objects.release({ bucket: 'files', key: parts.object.key })
-    const at = { bucket: 'files', key: parts.object.key, uploadId: parts.uploadId }
-    const { parts: stored } = (await storage.multipart!.listParts({ ...at, after: 0 }))!
-    await storage.multipart!.complete({ ...at, parts: stored })
-    expect(await run(service)).toEqual([[], ['waiting']])
-    clock.advance(15 * MINUTE)
-    expect(await run(service)).toEqual([[], ['removed']])
-    expect(await storage.head(at)).toBeNull()
-    clock.advance(DAY + HOUR)
     expect(await run(service)).toEqual([[], ['forgotten']])
   })
 

@@ -8,23 +8,6 @@ import { abort, begun, complete, list, listed, PART, putPart, sendParts, sign, s
 const MISMATCH = { status: 409, code: 'UPLOAD_MISMATCH' }
 
 describe('POST /multipart/parts', () => {
-  it('returns a URL for each part, which accepts only its exact size', async () => {
-    const { as, clock } = startService()
-    const caller = as('user:1')
-    const parts = await begun(caller, { size: PART + 3 })
-    const [last, first] = await signed(caller, parts, [2, 1])
-    const expiresAt = clock.in(15 * MINUTE).toISOString()
-    expect([last, first]).toMatchObject([
-      { partNumber: 2, expiresAt },
-      { partNumber: 1, expiresAt },
-    ])
-    for (const size of [2, 4]) expect((await putPart(caller, last!.url, bytesOfSize(size))).status).toBe(400)
-    expect((await putPart(caller, first!.url, bytesOfSize(PART + 3))).status).toBe(400)
-    expect((await listed(caller, parts)).parts).toEqual([])
-    expect((await putPart(caller, last!.url, bytesOfSize(3))).status).toBe(200)
-    expect((await listed(caller, parts)).parts).toEqual([{ partNumber: 2, size: 3 }])
-  })
-
   it('signs up to 100 parts, whose URLs know the end of the reservation', async () => {
     const ends: unknown[] = []
     const storage = inParts.withMultipart((memory) => ({
@@ -143,22 +126,6 @@ describe('POST /multipart/complete', () => {
     expect(await objects.findPending(parts.object)).toMatchObject({ id: parts.object.id })
   })
 
-  it('succeeds when it is repeated after the response of the bucket was lost', async () => {
-    let isLost = true
-    const storage = inParts.withMultipart((memory) => ({
-      complete: async (input) => {
-        const done = await memory.complete(input)
-        return isLost ? Promise.reject(new Error('timeout')) : done
-      },
-    }))
-    const caller = startService({ storage }).as('user:1')
-    const parts = await begun(caller)
-    await sendParts(caller, parts)
-    expect((await errorOf(await complete(caller, parts))).code).toBe('STORAGE_UNAVAILABLE')
-    isLost = false
-    expect((await complete(caller, parts)).status).toBe(200)
-  })
-
   it('keeps the reservation if the bucket has dropped the upload, which can only be aborted then', async () => {
     const { as, objects, storage } = startService()
     const caller = as('user:1')
@@ -173,20 +140,6 @@ describe('POST /multipart/complete', () => {
 })
 
 describe('POST /multipart/abort', () => {
-  it('removes the parts, also of an expired upload, and ends its URLs', async () => {
-    const { as, clock, storage } = startService({ pendingTtlSeconds: 60 })
-    const caller = as('user:1')
-    const parts = await begun(caller, { size: PART + 1 })
-    await sendParts(caller, parts, { only: [2] })
-    const [{ url } = { url: '' }] = await signed(caller, parts, [2])
-    expect((await abort(caller, parts)).status).toBe(204)
-    expect(await storage.multipart!.list({ bucket: BUCKET, key: parts.object.key })).toEqual([])
-    expect((await errorOf(await putPart(caller, url, bytesOfSize(1)))).code).toBe('OBJECT_NOT_FOUND')
-    const expired = await begun(caller)
-    clock.advance(MINUTE)
-    expect((await abort(caller, expired)).status).toBe(204)
-  })
-
   it('succeeds if the bucket fails, reports the error, and leaves the parts to cleanUp', async () => {
     const cause = new Error('timeout')
     const service = startService({

@@ -75,17 +75,6 @@ describe('the directory of diskStorage', () => {
     },
   )
 
-  it('can be shared by several storages', async () => {
-    const one = diskService()
-    const other = diskService(one.directory)
-    const responses = await Promise.all(
-      Array.from({ length: 8 }, (_, at) => (at % 2 ? one : other).put(one.upload, HELLO)),
-    )
-    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
-    const { url } = await one.storage.signDownload(one.download)
-    expect(await (await other.handler(new Request(url))).text()).toBe('hello')
-  })
-
   it('stores bytes that end like a description', async () => {
     const { storage, upload, download, put, get } = diskService()
     const fake = `x\n${JSON.stringify({ ...upload, size: 1, eTag: '"fake"' })}\n`

@@ -85,14 +85,8 @@ describe('the download headers of a storage that serves its own URLs', () => {
     ...['application/rss+xml', 'application/mathml+xml', 'model/x3d+xml', 'a/image+xml', 'a/svg+xml'],
     ...['Text/JavaScript', 'TEXT/HTML', 'application/XHTML+xml', 'Application/Xml'],
     ...['text/javascript; charset=utf-8', 'text/html;charset=utf-8', 'text/html ; charset="utf-8"'],
-    ...[
-      'text/css',
-      'Text/CSS; charset=utf-8',
-      'text/html;',
-      'text/html;;',
-      'text/html; a="b;c"',
-      'text/xml; charset=utf-8;',
-    ],
+    ...['text/css', 'Text/CSS; charset=utf-8', 'text/html;', 'text/html;;', 'text/html; a="b;c"'],
+    'text/xml; charset=utf-8;',
   ]
   // No URL is signed for such a type by the server. It could be in a row that another application wrote.
   const ambiguous = [
@@ -103,14 +97,8 @@ describe('the download headers of a storage that serves its own URLs', () => {
   ]
   const others = [
     ...['image/svg+xml', 'Image/SVG+XML; charset=utf-8', 'text/plain', 'application/pdf'],
-    ...[
-      'application/json',
-      'image/png',
-      'application/javascript-not',
-      'text/x-html',
-      'video/mp4; codecs="x"',
-    ],
-    'text/plain; charset="utf-8"',
+    ...['application/json', 'image/png', 'application/javascript-not', 'text/x-html'],
+    ...['video/mp4; codecs="x"', 'text/plain; charset="utf-8"'],
   ]
   const repaired = [
     ['video/webm;codecs="vp8,opus"', 'video/webm;codecs="vp8,opus"'],
