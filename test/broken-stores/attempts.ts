@@ -1,116 +1,95 @@
 import { StorageError } from '../../src/adapter.js'
-import { NO_QUOTA, SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
+import {
+  NO_QUOTA,
+  SCRIPTS,
+  overDriver,
+  driverResult,
+  driverInput,
+  storeResult,
+  storeInput,
+  storeCall,
+  type Mutants,
+} from './mutant.js'
 
-export const attemptMutants: readonly Mutant[] = [
-  {
-    defect: 'replaces the upload id of an attempt',
-    createStore: overDriver((driver) => ({
-      async setUploadId(command) {
-        const result = await driver.setUploadId(command)
-        const pending = await driver.findPending({ ...command, uploadId: null, scope: null })
-        if (result.outcome !== 'other-upload' || pending === null) return result
-        await driver.release({ ...command, scope: null, uploadId: null })
-        const again = await driver.reserve({
-          ...pending,
-          ...command,
-          declaredSize: pending.declaredSize!,
-          expiresAt: pending.expiresAt!,
-          overwrite: true,
-          quota: NO_QUOTA,
-        })
-        return again.outcome === 'reserved' ? { outcome: 'set', row: again.row, scopes: [] } : result
-      },
-    })),
-    rejectedBy: ['setUploadId: refuses another upload id', SCRIPTS.aboutAttempts],
-  },
-  {
-    defect: 'ignores the id of setUploadId',
-    createStore: overDriver((driver) => ({
-      async setUploadId(command) {
-        const pending = await driver.findPending({ ...command, id: null, uploadId: null, scope: null })
-        return driver.setUploadId({ ...command, id: pending?.id ?? command.id })
-      },
-    })),
-    rejectedBy: ['setUploadId: refuses an ended attempt', SCRIPTS.aboutAttempts],
-  },
-  {
-    defect: 'ignores the id of a release',
-    createStore: overDriver((driver) => ({ release: (command) => driver.release({ ...command, id: null }) })),
-    rejectedBy: ['release: keeps a newer attempt when an older one is aborted', SCRIPTS.aboutAttempts],
-  },
-  {
-    defect: 'ignores the upload id of a release',
-    createStore: overDriver((driver) => ({
-      release: (command) => driver.release({ ...command, uploadId: null }),
-    })),
-    rejectedBy: ['release: releases only the attempt with the given id and upload id', SCRIPTS.aboutAttempts],
-  },
-  {
-    defect: 'ignores the scope of a release',
-    createStore: overDriver((driver) => ({
-      release: (command) => driver.release({ ...command, scope: null }),
-    })),
-    rejectedBy: ['release: treats the key of another scope as not found', SCRIPTS.aboutAttempts],
-  },
-  {
-    defect: 'removes the object when its replacement is released',
-    createStore: overDriver((driver) => ({
-      async release(command) {
-        const result = await driver.release(command)
-        if (result.row) await driver.remove({ ...command, attemptId: null, mode: 'soft' })
-        return result
-      },
-    })),
-    rejectedBy: ['release: keeps the object that the attempt would have replaced', SCRIPTS.aboutAttempts],
-  },
-  {
-    defect: 'updates updatedAt when the same upload id is set again',
-    createStore: overStore((store, { now }) => ({
-      setUploadId: async (input) => ({ ...(await store.setUploadId(input)), updatedAt: now() }),
-    })),
-    rejectedBy: ['setUploadId: changes nothing if the same upload id is set again'],
-  },
-  {
-    defect: 'refuses the upload id of an expired reservation',
-    createStore: overStore((store, { now }) => ({
-      async setUploadId(input) {
-        const pending = await store.findPending({ ...input, uploadId: null, scope: null })
-        if (pending && pending.expiresAt! <= now()) throw new StorageError('OBJECT_NOT_FOUND')
-        return store.setUploadId(input)
-      },
-    })),
-    rejectedBy: ['setUploadId: works on an expired reservation until it is dropped'],
-  },
-  {
-    defect: 'updates updatedAt of a released row',
-    createStore: overStore((store, { now }) => ({
-      async release(input) {
-        const row = await store.release(input)
-        return row && { ...row, updatedAt: now() }
-      },
-    })),
-    rejectedBy: ['release: removes the pending row and returns it unchanged'],
-  },
-  {
-    defect: 'returns the active row of a release without a pending row',
-    createStore: overStore((store) => ({
-      release: async (input) => (await store.release(input)) ?? store.findActive(input),
-    })),
-    rejectedBy: ['release: returns null if nothing is pending'],
-  },
-  {
-    defect: "doesn't release expired reservations",
-    createStore: overStore((store, { now }) => ({
-      async release(input) {
-        const pending = await store.findPending(input)
-        return pending && pending.expiresAt! <= now() ? null : store.release(input)
-      },
-    })),
-    rejectedBy: ['release: works on an expired reservation'],
-  },
-  {
-    defect: 'sets the upload id of an attempt at another key',
-    createStore: overDriver((driver) => {
+export const attemptMutants: Mutants = {
+  'replaces the upload id of an attempt': [
+    driverResult('setUploadId', async (result, command, driver) => {
+      const pending = await driver.findPending({ ...command, uploadId: null, scope: null })
+      if (result.outcome !== 'other-upload' || pending === null) return result
+      await driver.release({ ...command, scope: null, uploadId: null })
+      const again = await driver.reserve({
+        ...pending,
+        ...command,
+        declaredSize: pending.declaredSize!,
+        expiresAt: pending.expiresAt!,
+        overwrite: true,
+        quota: NO_QUOTA,
+      })
+      return again.outcome === 'reserved' ? { outcome: 'set', row: again.row, scopes: [] } : result
+    }),
+    'setUploadId: refuses another upload id',
+    SCRIPTS.aboutAttempts,
+  ],
+  'ignores the id of setUploadId': [
+    driverInput('setUploadId', async (command, driver) => {
+      const pending = await driver.findPending({ ...command, id: null, uploadId: null, scope: null })
+      return { ...command, id: pending?.id ?? command.id }
+    }),
+    'setUploadId: refuses an ended attempt',
+    SCRIPTS.aboutAttempts,
+  ],
+  'ignores the id of a release': [
+    driverInput('release', (command) => ({ ...command, id: null })),
+    'release: keeps a newer attempt when an older one is aborted',
+    SCRIPTS.aboutAttempts,
+  ],
+  'ignores the upload id of a release': [
+    driverInput('release', (command) => ({ ...command, uploadId: null })),
+    'release: releases only the attempt with the given id and upload id',
+    SCRIPTS.aboutAttempts,
+  ],
+  'ignores the scope of a release': [
+    driverInput('release', (command) => ({ ...command, scope: null })),
+    'release: treats the key of another scope as not found',
+    SCRIPTS.aboutAttempts,
+  ],
+  'removes the object when its replacement is released': [
+    driverResult('release', async (result, command, driver) => {
+      if (result.row) await driver.remove({ ...command, attemptId: null, mode: 'soft' })
+      return result
+    }),
+    'release: keeps the object that the attempt would have replaced',
+    SCRIPTS.aboutAttempts,
+  ],
+  'updates updatedAt when the same upload id is set again': [
+    storeResult('setUploadId', (result, _input, _store, { now }) => ({ ...result, updatedAt: now() })),
+    'setUploadId: changes nothing if the same upload id is set again',
+  ],
+  'refuses the upload id of an expired reservation': [
+    storeInput('setUploadId', async (input, store, { now }) => {
+      const pending = await store.findPending({ ...input, uploadId: null, scope: null })
+      if (pending && pending.expiresAt! <= now()) throw new StorageError('OBJECT_NOT_FOUND')
+      return input
+    }),
+    'setUploadId: works on an expired reservation until it is dropped',
+  ],
+  'updates updatedAt of a released row': [
+    storeResult('release', (row, _input, _store, { now }) => row && { ...row, updatedAt: now() }),
+    'release: removes the pending row and returns it unchanged',
+  ],
+  'returns the active row of a release without a pending row': [
+    storeResult('release', (result, input, store) => result ?? store.findActive(input)),
+    'release: returns null if nothing is pending',
+  ],
+  "doesn't release expired reservations": [
+    storeCall('release', async (input, store, { now }) => {
+      const pending = await store.findPending(input)
+      return pending && pending.expiresAt! <= now() ? null : store.release(input)
+    }),
+    'release: works on an expired reservation',
+  ],
+  'sets the upload id of an attempt at another key': [
+    overDriver((driver) => {
       const keyOf = new Map<string, string>()
       return {
         async reserve(command) {
@@ -121,18 +100,13 @@ export const attemptMutants: readonly Mutant[] = [
           driver.setUploadId({ ...command, key: keyOf.get(command.id) ?? command.key }),
       }
     }),
-    rejectedBy: ['setUploadId: refuses an attempt of another key'],
-  },
-  {
-    defect: 'releases an attempt without an upload id for any upload id',
-    createStore: overDriver((driver) => ({
-      async release(command) {
-        const pending = await driver.findPending({ ...command, uploadId: null, scope: null })
-        return driver.release(
-          pending?.uploadId === null ? { ...command, uploadId: null, scope: null } : command,
-        )
-      },
-    })),
-    rejectedBy: ['release: ignores an attempt without an upload id if an upload id is given'],
-  },
-]
+    'setUploadId: refuses an attempt of another key',
+  ],
+  'releases an attempt without an upload id for any upload id': [
+    driverInput('release', async (command, driver) => {
+      const pending = await driver.findPending({ ...command, uploadId: null, scope: null })
+      return pending?.uploadId === null ? { ...command, uploadId: null, scope: null } : command
+    }),
+    'release: ignores an attempt without an upload id if an upload id is given',
+  ],
+}

@@ -1,5 +1,5 @@
 import type { StoreDriver } from '../../src/adapter.js'
-import { overDriver, type Mutant } from './mutant.js'
+import { driverInput, type Mutants } from './mutant.js'
 
 const ofRows = 'long lists: return as many rows and leftovers as they are asked for'
 const ofHistory = 'long lists: return and purge as much history as they are asked for'
@@ -14,7 +14,7 @@ type Limited = {
     : never
 }[keyof StoreDriver]
 
-/** The methods with a limit, the test that must notice if a driver lowers it, and to what. */
+/** The methods with a limit, to what a driver lowers it, and the test that must notice. */
 const clamps: readonly (readonly [Limited, number, string])[] = [
   ['list', 500, ofRows],
   ['list', 1000, ofRows],
@@ -33,29 +33,19 @@ const clamps: readonly (readonly [Limited, number, string])[] = [
   ['claimEvents', 500, ofNames],
 ]
 
-export const clampMutants: readonly Mutant[] = [
-  ...clamps.map(([name, max, rejectedBy]) => ({
-    defect: `serves no limit above ${max} in ${name}`,
-    createStore: overDriver((driver) => {
-      const call = driver[name].bind(driver) as (query: { readonly limit: number }) => Promise<unknown>
-      const clamped = (query: { readonly limit: number }) =>
-        call({ ...query, limit: Math.min(query.limit, max) })
-      return { [name]: clamped }
-    }),
-    rejectedBy: [rejectedBy],
-  })),
-  {
-    defect: 'settles the first 500 events only',
-    createStore: overDriver((driver) => ({
-      settleEvents: (command) => driver.settleEvents({ ...command, entries: command.entries.slice(0, 500) }),
-    })),
-    rejectedBy: [ofNames],
-  },
-  {
-    defect: 'extends the first 500 claims only',
-    createStore: overDriver((driver) => ({
-      extendClaims: (command) => driver.extendClaims({ ...command, entries: command.entries.slice(0, 500) }),
-    })),
-    rejectedBy: [ofNames],
-  },
-]
+export const clampMutants: Mutants = {
+  ...Object.fromEntries(
+    clamps.map(([name, max, rejectedBy]): [string, Mutants[string]] => [
+      `serves no limit above ${max} in ${name}`,
+      [driverInput(name, (query) => ({ ...query, limit: Math.min(query.limit, max) })), rejectedBy],
+    ]),
+  ),
+  'settles the first 500 events only': [
+    driverInput('settleEvents', (command) => ({ ...command, entries: command.entries.slice(0, 500) })),
+    ofNames,
+  ],
+  'extends the first 500 claims only': [
+    driverInput('extendClaims', (command) => ({ ...command, entries: command.entries.slice(0, 500) })),
+    ofNames,
+  ],
+}

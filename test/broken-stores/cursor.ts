@@ -1,6 +1,6 @@
 import { StorageError, type StorageObject } from '../../src/adapter.js'
 import { decodeCursor, encodeCursor } from '../../src/core/store/cursor.js'
-import { overStore, type Mutant } from './mutant.js'
+import { overStore, storeCall, storeInput, type Mutants, type Mutant } from './mutant.js'
 
 /** Makes its own cursors for positions in the list of the scope. */
 function withOwnCursors(
@@ -18,67 +18,50 @@ function withOwnCursors(
   }))
 }
 
-export const cursorMutants: readonly Mutant[] = [
-  {
-    defect: 'makes cursors without a checksum',
-    createStore: overStore((store) => ({
-      async listByScope(input) {
-        let cursor = input.cursor
-        if (cursor != null) {
-          const id = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
-          if (id.length !== 36) throw new StorageError('INVALID_CURSOR')
-          cursor = encodeCursor(id)
-        }
-        const { objects, nextCursor } = await store.listByScope({ ...input, cursor })
-        return nextCursor === undefined
-          ? { objects }
-          : { objects, nextCursor: btoa(decodeCursor(nextCursor)) }
-      },
-    })),
-    rejectedBy: ['cursor: is invalid if any character is changed', 'cursor: is invalid if made up'],
-  },
-  {
-    defect: 'ignores the end of a cursor',
-    createStore: overStore((store) => ({
-      listByScope: (input) => store.listByScope({ ...input, cursor: input.cursor?.slice(0, 28) }),
-    })),
-    rejectedBy: ['cursor: is invalid if extended'],
-  },
-  {
-    defect: 'treats an empty cursor as absent',
-    createStore: overStore((store) => ({
-      listByScope: (input) => store.listByScope({ ...input, cursor: input.cursor || null }),
-    })),
-    rejectedBy: ['cursor: is invalid if made up'],
-  },
-  {
-    defect: 'makes cursors that count rows',
-    createStore: withOwnCursors(
+export const cursorMutants: Mutants = {
+  'makes cursors without a checksum': [
+    storeCall('listByScope', async (input, store) => {
+      let cursor = input.cursor
+      if (cursor != null) {
+        const id = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
+        if (id.length !== 36) throw new StorageError('INVALID_CURSOR')
+        cursor = encodeCursor(id)
+      }
+      const { objects, nextCursor } = await store.listByScope({ ...input, cursor })
+      return nextCursor === undefined ? { objects } : { objects, nextCursor: btoa(decodeCursor(nextCursor)) }
+    }),
+    'cursor: is invalid if any character is changed',
+    'cursor: is invalid if made up',
+  ],
+  'ignores the end of a cursor': [
+    storeInput('listByScope', (input) => ({ ...input, cursor: input.cursor?.slice(0, 28) })),
+    'cursor: is invalid if extended',
+  ],
+  'treats an empty cursor as absent': [
+    storeInput('listByScope', (input) => ({ ...input, cursor: input.cursor || null })),
+    'cursor: is invalid if made up',
+  ],
+  'makes cursors that count rows': [
+    withOwnCursors(
       (cursor) => (cursor === null ? 0 : Number(cursor.slice(1))),
       (index) => `c${index}`,
     ),
-    rejectedBy: [
-      'listByScope: returns rows that exist throughout exactly once, even if others change between pages',
-      'cursor: is invalid if made up',
-    ],
-  },
-  {
-    defect: 'makes cursors that contain the whole position, of any length',
-    createStore: withOwnCursors(
+    'listByScope: returns rows that exist throughout exactly once, even if others change between pages',
+    'cursor: is invalid if made up',
+  ],
+  'makes cursors that contain the whole position, of any length': [
+    withOwnCursors(
       (cursor, rows) => rows.findIndex(({ id }) => id === cursor?.slice(0, 36)) + 1,
       (index, rows) => {
         const { id, scope, bucket, key } = rows[index - 1]!
         return `${id}${[scope, bucket, key].join('.').replaceAll(' ', '_')}`
       },
     ),
-    rejectedBy: [
-      'cursor: is URL-safe and at most 200 characters long even if all names have their maximum length',
-      'cursor: keeps its position after its row is gone',
-    ],
-  },
-  {
-    defect: 'refuses cursors made for another scope',
-    createStore: overStore((store) => {
+    'cursor: is URL-safe and at most 200 characters long even if all names have their maximum length',
+    'cursor: keeps its position after its row is gone',
+  ],
+  'refuses cursors made for another scope': [
+    overStore((store) => {
       const scopes = new Map<string, string>()
       return {
         async listByScope(input) {
@@ -91,19 +74,17 @@ export const cursorMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['cursor: returns only rows of the scope it is used with'],
-  },
-  {
-    defect: 'makes cursors with a character that URLs escape',
-    createStore: overCursors(
+    'cursor: returns only rows of the scope it is used with',
+  ],
+  'makes cursors with a character that URLs escape': [
+    overCursors(
       (cursor) => cursor.replace(/=$/, ''),
       (cursor) => `${cursor}=`,
     ),
-    rejectedBy: ['cursor: is URL-safe and at most 200 characters long'],
-  },
-  {
-    defect: 'accepts a cursor only once with the same filter',
-    createStore: overStore((store) => {
+    'cursor: is URL-safe and at most 200 characters long',
+  ],
+  'accepts a cursor only once with the same filter': [
+    overStore((store) => {
       const used = new Set<string>()
       return {
         async listByScope(input) {
@@ -115,57 +96,48 @@ export const cursorMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['cursor: can be reused'],
-  },
-  {
-    defect: 'accepts a cursor with one changed character',
-    createStore: overKnownCursors((cursor, known) => {
+    'cursor: can be reused',
+  ],
+  'accepts a cursor with one changed character': [
+    overKnownCursors((cursor, known) => {
       const changed = [...known].filter((character, index) => character !== cursor[index])
       return cursor.length === known.length && changed.length === 1
     }),
-    rejectedBy: ['cursor: is invalid if any character is changed'],
-  },
-  {
-    defect: 'accepts a cursor with two swapped characters',
-    createStore: overKnownCursors(
+    'cursor: is invalid if any character is changed',
+  ],
+  'accepts a cursor with two swapped characters': [
+    overKnownCursors(
       (cursor, known) => cursor !== known && [...cursor].sort().join() === [...known].sort().join(),
     ),
-    rejectedBy: ['cursor: is invalid if characters are swapped or reversed'],
-  },
-  {
-    defect: 'accepts a cursor that is spliced from two cursors',
-    createStore: overKnownCursors(
+    'cursor: is invalid if characters are swapped or reversed',
+  ],
+  'accepts a cursor that is spliced from two cursors': [
+    overKnownCursors(
       (cursor, known, other) =>
         cursor !== known &&
         cursor !== other &&
         [...cursor].some((_, index) => cursor === known.slice(0, index) + other.slice(index)),
     ),
-    rejectedBy: ['cursor: is invalid if spliced from two cursors'],
-  },
-  {
-    defect: 'refuses a null cursor',
-    createStore: overStore((store) => ({
-      async listByScope(input) {
-        if (input.cursor === null) throw new StorageError('INVALID_CURSOR')
-        return store.listByScope(input)
-      },
-    })),
-    rejectedBy: ['cursor: may be null'],
-  },
-  {
-    defect: 'accepts the beginning of a cursor',
-    createStore: overKnownCursors((cursor, known) => cursor !== known && known.startsWith(cursor)),
-    rejectedBy: ['cursor: is invalid if truncated'],
-  },
-  {
-    defect: 'treats a cursor that is not a string as absent',
-    createStore: overStore((store) => ({
-      listByScope: (input) =>
-        store.listByScope(typeof input?.cursor === 'number' ? { ...input, cursor: null } : input),
-    })),
-    rejectedBy: ['cursor: is invalid if it is not a string'],
-  },
-]
+    'cursor: is invalid if spliced from two cursors',
+  ],
+  'refuses a null cursor': [
+    storeInput('listByScope', (input) => {
+      if (input.cursor === null) throw new StorageError('INVALID_CURSOR')
+      return input
+    }),
+    'cursor: may be null',
+  ],
+  'accepts the beginning of a cursor': [
+    overKnownCursors((cursor, known) => cursor !== known && known.startsWith(cursor)),
+    'cursor: is invalid if truncated',
+  ],
+  'treats a cursor that is not a string as absent': [
+    storeInput('listByScope', (input) =>
+      typeof input?.cursor === 'number' ? { ...input, cursor: null } : input,
+    ),
+    'cursor: is invalid if it is not a string',
+  ],
+}
 
 function overCursors(
   decode: (cursor: string) => string,

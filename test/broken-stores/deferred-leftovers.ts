@@ -1,25 +1,19 @@
 import type { Leftover } from '../../src/adapter.js'
-import { SCRIPTS, gap, overDriver, overStore, type Mutant } from './mutant.js'
+import { SCRIPTS, gap, overStore, driverCall, driverInput, storeInput, type Mutants } from './mutant.js'
 
 const DEFER = 'deferLeftover'
 
-export const deferredLeftoverMutants: readonly Mutant[] = [
-  {
-    defect: 'returns true when it puts off a leftover that it does not know',
-    createStore: overDriver((driver) => ({
-      async deferLeftover(command) {
-        await driver.deferLeftover(command)
-        return true
-      },
-    })),
-    rejectedBy: [
-      `${DEFER}: stores when the leftover is due, and returns whether it exists`,
-      SCRIPTS.aboutRemoving,
-    ],
-  },
-  {
-    defect: 'puts off an attempt before it ends',
-    createStore: overStore((store) => {
+export const deferredLeftoverMutants: Mutants = {
+  'returns true when it puts off a leftover that it does not know': [
+    driverCall('deferLeftover', async (command, driver) => {
+      await driver.deferLeftover(command)
+      return true
+    }),
+    `${DEFER}: stores when the leftover is due, and returns whether it exists`,
+    SCRIPTS.aboutRemoving,
+  ],
+  'puts off an attempt before it ends': [
+    overStore((store) => {
       const early = new Map<string, Date>()
       return {
         async deferLeftover(input) {
@@ -36,74 +30,54 @@ export const deferredLeftoverMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: [`${DEFER}: does nothing for an attempt that is live`],
-  },
-  {
-    defect: 'lists leftovers that are due only after their date',
-    createStore: overDriver((driver) => ({
-      listDueLeftovers: (query) =>
-        driver.listDueLeftovers({ ...query, dueBefore: new Date(query.dueBefore.getTime() - 1) }),
+    `${DEFER}: does nothing for an attempt that is live`,
+  ],
+  'lists leftovers that are due only after their date': [
+    driverInput('listDueLeftovers', (query) => ({
+      ...query,
+      dueBefore: new Date(query.dueBefore.getTime() - 1),
     })),
-    rejectedBy: [
-      `${DEFER}: leaves leftovers out of lists with dueBefore until they are due`,
-      SCRIPTS.aboutRemoving,
-    ],
-  },
-  {
-    defect: 'lists due leftovers by the time at which they ended',
-    createStore: overDriver((driver) => ({
-      async listDueLeftovers(query) {
-        const due = await driver.listDueLeftovers({ ...query, limit: 1000, after: null })
-        due.sort((a, b) => a.since.getTime() - b.since.getTime() || (a.attemptId < b.attemptId ? -1 : 1))
-        const first = due.findIndex(({ attemptId }) => attemptId === query.after?.attemptId) + 1
-        return due.slice(first, first + query.limit)
-      },
-    })),
-    rejectedBy: [
-      `${DEFER}: lists those never put off first, by attempt; then by when they are due, then by attempt`,
-      SCRIPTS.aboutRemoving,
-    ],
-  },
-  {
-    defect: 'lists leftovers that were never put off last',
-    createStore: overDriver((driver) => ({
-      async listDueLeftovers(query) {
-        const due = await driver.listDueLeftovers({ ...query, limit: 1000, after: null })
-        const never = due.filter(({ dueAt }) => !dueAt)
-        const sorted = [...due.filter(({ dueAt }) => dueAt), ...never]
-        const first = sorted.findIndex(({ attemptId }) => attemptId === query.after?.attemptId) + 1
-        return sorted.slice(first, first + query.limit)
-      },
-    })),
-    rejectedBy: [
-      `${DEFER}: lists those never put off first, by attempt; then by when they are due, then by attempt`,
-    ],
-  },
-  {
-    defect: 'lists due leftovers of all scopes',
-    createStore: overDriver((driver) => ({
-      listDueLeftovers: (query) => driver.listDueLeftovers({ ...query, scope: null }),
-    })),
-    rejectedBy: [`${DEFER}: lists only due leftovers of the given scope`, SCRIPTS.aboutRemoving],
-  },
-  {
-    defect: 'lists 50 due leftovers by default',
-    createStore: overStore((store) => ({
-      listLeftovers: (input) =>
-        store.listLeftovers(input?.dueBefore ? { ...input, limit: input.limit ?? 50 } : input),
-    })),
-    rejectedBy: [`${DEFER}: lists 100 at a time by default`],
-  },
-  {
-    defect: 'puts off a leftover that is forgotten meanwhile',
-    createStore: overDriver((driver) => ({
-      async deferLeftover(command) {
-        const leftovers = await driver.listLeftovers({ scope: null, limit: 1000, after: null })
-        await gap()
-        await driver.deferLeftover(command)
-        return leftovers.some(({ attemptId }) => attemptId === command.attemptId)
-      },
-    })),
-    rejectedBy: [SCRIPTS.aboutLeftovers],
-  },
-]
+    `${DEFER}: leaves leftovers out of lists with dueBefore until they are due`,
+    SCRIPTS.aboutRemoving,
+  ],
+  'lists due leftovers by the time at which they ended': [
+    driverCall('listDueLeftovers', async (query, driver) => {
+      const due = await driver.listDueLeftovers({ ...query, limit: 1000, after: null })
+      due.sort((a, b) => a.since.getTime() - b.since.getTime() || (a.attemptId < b.attemptId ? -1 : 1))
+      const first = due.findIndex(({ attemptId }) => attemptId === query.after?.attemptId) + 1
+      return due.slice(first, first + query.limit)
+    }),
+    `${DEFER}: lists those never put off first, by attempt; then by when they are due, then by attempt`,
+    SCRIPTS.aboutRemoving,
+  ],
+  'lists leftovers that were never put off last': [
+    driverCall('listDueLeftovers', async (query, driver) => {
+      const due = await driver.listDueLeftovers({ ...query, limit: 1000, after: null })
+      const never = due.filter(({ dueAt }) => !dueAt)
+      const sorted = [...due.filter(({ dueAt }) => dueAt), ...never]
+      const first = sorted.findIndex(({ attemptId }) => attemptId === query.after?.attemptId) + 1
+      return sorted.slice(first, first + query.limit)
+    }),
+    `${DEFER}: lists those never put off first, by attempt; then by when they are due, then by attempt`,
+  ],
+  'lists due leftovers of all scopes': [
+    driverInput('listDueLeftovers', (query) => ({ ...query, scope: null })),
+    `${DEFER}: lists only due leftovers of the given scope`,
+    SCRIPTS.aboutRemoving,
+  ],
+  'lists 50 due leftovers by default': [
+    storeInput('listLeftovers', (input) =>
+      input?.dueBefore ? { ...input, limit: input.limit ?? 50 } : input,
+    ),
+    `${DEFER}: lists 100 at a time by default`,
+  ],
+  'puts off a leftover that is forgotten meanwhile': [
+    driverCall('deferLeftover', async (command, driver) => {
+      const leftovers = await driver.listLeftovers({ scope: null, limit: 1000, after: null })
+      await gap()
+      await driver.deferLeftover(command)
+      return leftovers.some(({ attemptId }) => attemptId === command.attemptId)
+    }),
+    SCRIPTS.aboutLeftovers,
+  ],
+}

@@ -1,15 +1,23 @@
 import type { ObjectReference } from '../../src/adapter.js'
 import { keyId } from '../../src/core/names.js'
 import { eventsOf, oldestOfEach } from './event-driver.js'
-import { SCRIPTS, gap, overDriver, overStore, type Mutant } from './mutant.js'
+import {
+  SCRIPTS,
+  gap,
+  overDriver,
+  overStore,
+  driverResult,
+  storeInput,
+  driverInput,
+  type Mutants,
+} from './mutant.js'
 
 const SECOND = 1000
 
 /** Mutants of claims. */
-export const claimMutants: readonly Mutant[] = [
-  {
-    defect: 'makes claims of more than 100 characters',
-    createStore: overStore((store) => {
+export const claimMutants: Mutants = {
+  'makes claims of more than 100 characters': [
+    overStore((store) => {
       const real = <Entry extends { readonly claim: string }>(entries: readonly Entry[]) =>
         Array.isArray(entries)
           ? entries.map((entry: Entry) =>
@@ -28,102 +36,71 @@ export const claimMutants: readonly Mutant[] = [
         extendClaims: async (entries, options) => store.extendClaims(real(entries), options),
       }
     }),
-    rejectedBy: ['claimEvents: returns events with an id, an attempt and a claim of at most 100 characters'],
-  },
-  {
-    defect: 'claims an event although there is none',
-    createStore: overDriver((driver) => ({
-      async claimEvents(command) {
-        const claimed = await driver.claimEvents(command)
-        const { items } = await driver.listEvents({ limit: 1, after: null })
-        const object = { bucket: 'bucket', key: 'key' } as never
-        const none = {
-          id: 'x',
-          type: 'deleted',
-          object,
-          previous: null,
-          createdAt: command.now,
-          attempts: 1,
-          claim: 'x',
-        } as const
-        return items.length === 0 &&
-          command.until.getTime() - command.now.getTime() === 60_000 &&
-          command.limit === 100 &&
-          command.reference
-          ? [none]
-          : claimed
-      },
-    })),
-    rejectedBy: ['claimEvents: returns nothing if there are no events'],
-  },
-  {
-    defect: 'claims the latest due events first',
-    createStore: overDriver((driver) => ({
-      claimEvents: async (command) => (await driver.claimEvents(command)).reverse(),
-    })),
-    rejectedBy: [
-      'claimEvents: returns the earliest due events first, at most as many as its limit',
-      'claimEvents: sorts expired claims and retries by when they became due',
-      'settleEvents: removes events, and returns their ids',
-      'settleEvents: removes some and retries others in one call',
-      'extendClaims: returns only the ids of claims that hold',
-    ],
-  },
-  {
-    defect: 'claims at most 50 events by default',
-    createStore: overStore((store) => ({
-      claimEvents: async (input) =>
-        store.claimEvents(
-          typeof input === 'object' || input === undefined ? { ...input, limit: input?.limit ?? 50 } : input,
-        ),
-    })),
-    rejectedBy: ['claimEvents: returns 100 events by default'],
-  },
-  {
-    defect: 'claims an event of each key only in one bucket',
-    createStore: overDriver((driver) => ({
-      async claimEvents(command) {
-        const claimed = await driver.claimEvents(command)
-        return claimed.filter(
-          ({ object }, index) =>
-            claimed.findIndex((other) => other.object.key.toLowerCase() === object.key.toLowerCase()) ===
-            index,
-        )
-      },
-    })),
-    rejectedBy: ['claimEvents: keeps events of different objects apart by bucket and key'],
-  },
-  {
-    defect: 'claims events for 30 seconds by default',
-    createStore: overStore((store) => ({
-      claimEvents: async (input) =>
-        store.claimEvents(
-          typeof input === 'object' || input === undefined
-            ? { ...input, claimSeconds: input?.claimSeconds ?? 30 }
-            : input,
-        ),
-    })),
-    rejectedBy: [
-      'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
-      'countEvents: counts events that were never claimed, those under a running claim, and all others',
-    ],
-  },
-  {
-    defect: 'lets a claim hold at its end',
-    createStore: overDriver((driver) => ({
-      claimEvents: (command) =>
-        driver.claimEvents({ ...command, until: new Date(command.until.getTime() + 1) }),
-    })),
-    rejectedBy: [
-      'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
-      'claimEvents: takes over an expired claim, with another claim and one attempt more',
-      'listEvents: shows the end of a claim, also when it has expired',
-      'countEvents: counts events that were never claimed, those under a running claim, and all others',
-    ],
-  },
-  {
-    defect: 'gives all claims of an event the same token',
-    createStore: overDriver((driver) => {
+    'claimEvents: returns events with an id, an attempt and a claim of at most 100 characters',
+  ],
+  'claims an event although there is none': [
+    driverResult('claimEvents', async (claimed, command, driver) => {
+      const { items } = await driver.listEvents({ limit: 1, after: null })
+      const object = { bucket: 'bucket', key: 'key' } as never
+      const none = {
+        id: 'x',
+        type: 'deleted',
+        object,
+        previous: null,
+        createdAt: command.now,
+        attempts: 1,
+        claim: 'x',
+      } as const
+      return items.length === 0 &&
+        command.until.getTime() - command.now.getTime() === 60_000 &&
+        command.limit === 100 &&
+        command.reference
+        ? [none]
+        : claimed
+    }),
+    'claimEvents: returns nothing if there are no events',
+  ],
+  'claims the latest due events first': [
+    driverResult('claimEvents', (events) => events.reverse()),
+    'claimEvents: returns the earliest due events first, at most as many as its limit',
+    'claimEvents: sorts expired claims and retries by when they became due',
+    'settleEvents: removes events, and returns their ids',
+    'settleEvents: removes some and retries others in one call',
+    'extendClaims: returns only the ids of claims that hold',
+  ],
+  'claims at most 50 events by default': [
+    storeInput('claimEvents', (input) =>
+      typeof input === 'object' || input === undefined ? { ...input, limit: input?.limit ?? 50 } : input,
+    ),
+    'claimEvents: returns 100 events by default',
+  ],
+  'claims an event of each key only in one bucket': [
+    driverResult('claimEvents', (claimed) =>
+      claimed.filter(
+        ({ object }, index) =>
+          claimed.findIndex((other) => other.object.key.toLowerCase() === object.key.toLowerCase()) === index,
+      ),
+    ),
+    'claimEvents: keeps events of different objects apart by bucket and key',
+  ],
+  'claims events for 30 seconds by default': [
+    storeInput('claimEvents', (input) =>
+      typeof input === 'object' || input === undefined
+        ? { ...input, claimSeconds: input?.claimSeconds ?? 30 }
+        : input,
+    ),
+    'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
+    'countEvents: counts events that were never claimed, those under a running claim, and all others',
+  ],
+  'lets a claim hold at its end': [
+    driverInput('claimEvents', (command) => ({ ...command, until: new Date(command.until.getTime() + 1) })),
+    'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
+    'claimEvents: takes over an expired claim, with another claim and one attempt more',
+    'listEvents: shows the end of a claim, also when it has expired',
+    'countEvents: counts events that were never claimed, those under a running claim, and all others',
+  ],
+  'gives all claims of an event the same token': [
+    overDriver((driver) => {
       const tokens = new Map<string, string>()
       const real = <Entry extends { readonly id: string; readonly claim: string }>(
         entries: readonly Entry[],
@@ -141,15 +118,12 @@ export const claimMutants: readonly Mutant[] = [
         extendClaims: (command) => driver.extendClaims({ ...command, entries: real(command.entries) }),
       }
     }),
-    rejectedBy: [
-      'claimEvents: takes over an expired claim, with another claim and one attempt more',
-      SCRIPTS.aboutEvents,
-      SCRIPTS.ofWorkers,
-    ],
-  },
-  {
-    defect: 'claims all events of a call with one token',
-    createStore: overDriver((driver) => {
+    'claimEvents: takes over an expired claim, with another claim and one attempt more',
+    SCRIPTS.aboutEvents,
+    SCRIPTS.ofWorkers,
+  ],
+  'claims all events of a call with one token': [
+    overDriver((driver) => {
       let calls = 0
       const given = new Map<string, { readonly token: string; readonly claim: string }>()
       const real = <Entry extends { readonly id: string; readonly claim: string }>(
@@ -170,68 +144,45 @@ export const claimMutants: readonly Mutant[] = [
         extendClaims: (command) => driver.extendClaims({ ...command, entries: real(command.entries) }),
       }
     }),
-    rejectedBy: ['claimEvents: gives each event its own claim, also those of one call'],
-  },
-  {
-    defect: 'does not count attempts',
-    createStore: overDriver((driver) => ({
-      claimEvents: async (command) =>
-        (await driver.claimEvents(command)).map((event) => ({ ...event, attempts: 1 })),
+    'claimEvents: gives each event its own claim, also those of one call',
+  ],
+  'does not count attempts': [
+    driverResult('claimEvents', (events) => events.map((event) => ({ ...event, attempts: 1 }))),
+    'claimEvents: takes over an expired claim, with another claim and one attempt more',
+    'settleEvents: schedules a retry, which is due then and not before',
+    'settleEvents: schedules a retry in the past, which is due at once',
+  ],
+  'sorts due events by when they were recorded': [
+    driverResult('claimEvents', (events) =>
+      events.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime()),
+    ),
+    'claimEvents: sorts expired claims and retries by when they became due',
+    'settleEvents: removes some and retries others in one call',
+  ],
+  'ignores the bucket of the object whose events it claims': [
+    driverResult('claimEvents', (claimed, command, driver) => {
+      if (!command.reference || claimed.length > 0) return claimed
+      return driver.claimEvents({ ...command, reference: { ...command.reference, bucket: 'another' } })
+    }),
+    'claimEvents: claims only the oldest event of an object if it names one',
+  ],
+  'claims any event if only those are wanted that were claimed before': [
+    driverInput('claimEvents', (command) => ({
+      ...command,
+      attempted: command.attempted === false ? false : null,
     })),
-    rejectedBy: [
-      'claimEvents: takes over an expired claim, with another claim and one attempt more',
-      'settleEvents: schedules a retry, which is due then and not before',
-      'settleEvents: schedules a retry in the past, which is due at once',
-    ],
-  },
-  {
-    defect: 'sorts due events by when they were recorded',
-    createStore: overDriver((driver) => ({
-      claimEvents: async (command) =>
-        (await driver.claimEvents(command)).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime()),
-    })),
-    rejectedBy: [
-      'claimEvents: sorts expired claims and retries by when they became due',
-      'settleEvents: removes some and retries others in one call',
-    ],
-  },
-  {
-    defect: 'ignores the bucket of the object whose events it claims',
-    createStore: overDriver((driver) => ({
-      async claimEvents(command) {
-        const claimed = await driver.claimEvents(command)
-        if (!command.reference || claimed.length > 0) return claimed
-        return driver.claimEvents({ ...command, reference: { ...command.reference, bucket: 'another' } })
-      },
-    })),
-    rejectedBy: ['claimEvents: claims only the oldest event of an object if it names one'],
-  },
-  {
-    defect: 'claims any event if only those are wanted that were claimed before',
-    createStore: overDriver((driver) => ({
-      claimEvents: (command) =>
-        driver.claimEvents({ ...command, attempted: command.attempted === false ? false : null }),
-    })),
-    rejectedBy: [
-      'claimEvents: claims only events that were claimed before, or only others, if told to',
-      'claimEvents: takes the next event of an object for one that was never claimed',
-      'all fields of events: have an effect on claimEvents',
-      SCRIPTS.aboutEvents,
-    ],
-  },
-  {
-    defect: 'claims any event if only those are wanted that were never claimed',
-    createStore: overDriver((driver) => ({
-      claimEvents: (command) => driver.claimEvents({ ...command, attempted: command.attempted || null }),
-    })),
-    rejectedBy: [
-      'claimEvents: claims only events that were claimed before, or only others, if told to',
-      SCRIPTS.aboutEvents,
-    ],
-  },
-  {
-    defect: 'counts the attempts of an object, not those of its event, if it is asked for new ones',
-    createStore: overDriver((driver) => {
+    'claimEvents: claims only events that were claimed before, or only others, if told to',
+    'claimEvents: takes the next event of an object for one that was never claimed',
+    'all fields of events: have an effect on claimEvents',
+    SCRIPTS.aboutEvents,
+  ],
+  'claims any event if only those are wanted that were never claimed': [
+    driverInput('claimEvents', (command) => ({ ...command, attempted: command.attempted || null })),
+    'claimEvents: claims only events that were claimed before, or only others, if told to',
+    SCRIPTS.aboutEvents,
+  ],
+  'counts the attempts of an object, not those of its event, if it is asked for new ones': [
+    overDriver((driver) => {
       const claimed = new Set<string>()
       return {
         async claimEvents(command) {
@@ -244,47 +195,31 @@ export const claimMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['claimEvents: takes the next event of an object for one that was never claimed'],
-  },
-  {
-    defect: 'claims events of all objects if it gets a key without a bucket',
-    createStore: overStore((store) => ({
-      claimEvents: async (input) =>
-        store.claimEvents(input && input.bucket == null ? { ...input, key: null } : input),
-    })),
-    rejectedBy: ['claimEvents: refuses a bucket without a key, and a key without a bucket'],
-  },
-  {
-    defect: 'claims events before they are due',
-    createStore: overDriver((driver) => ({
-      claimEvents: (command) => driver.claimEvents({ ...command, now: new Date(command.now.getTime() + 1) }),
-    })),
-    rejectedBy: [
-      'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
-      'claimEvents: returns an event only once it is due by the clock of the caller',
-      'settleEvents: schedules a retry, which is due then and not before',
-      'extendClaims: lets claims end 60 seconds from now, or as many as it is told',
-    ],
-  },
-  {
-    defect: 'claims events of the future',
-    createStore: overDriver((driver) => ({
-      async claimEvents(command) {
-        const claimed = await driver.claimEvents(command)
-        const page = await driver.listEvents({ limit: 1000, after: null })
-        const isFuture = page.items.some(
-          ({ createdAt, attempts }) => attempts === 0 && createdAt > command.now,
-        )
-        return claimed.length === 0 && isFuture
-          ? driver.claimEvents({ ...command, now: new Date(command.now.getTime() + SECOND) })
-          : claimed
-      },
-    })),
-    rejectedBy: ['claimEvents: returns an event only once it is due by the clock of the caller'],
-  },
-  {
-    defect: 'lets two callers claim one event at the same time',
-    createStore: overDriver((driver) => {
+    'claimEvents: takes the next event of an object for one that was never claimed',
+  ],
+  'claims events of all objects if it gets a key without a bucket': [
+    storeInput('claimEvents', (input) => (input && input.bucket == null ? { ...input, key: null } : input)),
+    'claimEvents: refuses a bucket without a key, and a key without a bucket',
+  ],
+  'claims events before they are due': [
+    driverInput('claimEvents', (command) => ({ ...command, now: new Date(command.now.getTime() + 1) })),
+    'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
+    'claimEvents: returns an event only once it is due by the clock of the caller',
+    'settleEvents: schedules a retry, which is due then and not before',
+    'extendClaims: lets claims end 60 seconds from now, or as many as it is told',
+  ],
+  'claims events of the future': [
+    driverResult('claimEvents', async (claimed, command, driver) => {
+      const page = await driver.listEvents({ limit: 1000, after: null })
+      const isFuture = page.items.some(({ createdAt, attempts }) => attempts === 0 && createdAt > command.now)
+      return claimed.length === 0 && isFuture
+        ? driver.claimEvents({ ...command, now: new Date(command.now.getTime() + SECOND) })
+        : claimed
+    }),
+    'claimEvents: returns an event only once it is due by the clock of the caller',
+  ],
+  'lets two callers claim one event at the same time': [
+    overDriver((driver) => {
       let last: Awaited<ReturnType<NonNullable<typeof driver.claimEvents>>> = []
       return {
         async claimEvents(command) {
@@ -297,11 +232,10 @@ export const claimMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: [SCRIPTS.ofWorkers],
-  },
-  {
-    defect: 'claims an event as soon as the one before it is settled',
-    createStore: overDriver((driver) => {
+    SCRIPTS.ofWorkers,
+  ],
+  'claims an event as soon as the one before it is settled': [
+    overDriver((driver) => {
       const next = new Set<string>()
       return {
         async claimEvents(command) {
@@ -318,6 +252,6 @@ export const claimMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['claimEvents: returns an event that had to wait no earlier than its recording'],
-  },
-]
+    'claimEvents: returns an event that had to wait no earlier than its recording',
+  ],
+}

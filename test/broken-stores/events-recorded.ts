@@ -1,25 +1,22 @@
 import { overRecordingDriver } from './event-driver.js'
-import { gap, overDriver, overRecording, type Mutant } from './mutant.js'
+import { gap, overDriver, overRecording, driverResult, type Mutants } from './mutant.js'
 
 /** Mutants of what is recorded as an event. */
-export const recordedEventMutants: readonly Mutant[] = [
-  {
-    defect: 'records the removed row as the previous one',
-    createStore: overRecording((change, now) => [
+export const recordedEventMutants: Mutants = {
+  'records the removed row as the previous one': [
+    overRecording((change, now) => [
       [change.type === 'deleted' ? { ...change, previous: change.object } : change, now],
     ]),
-    rejectedBy: ['events: record a removed object with the row that remove returns'],
-  },
-  {
-    defect: 'records no previous row of a replacement',
-    createStore: overRecording((change, now) => [
+    'events: record a removed object with the row that remove returns',
+  ],
+  'records no previous row of a replacement': [
+    overRecording((change, now) => [
       [change.type === 'activated' ? { ...change, previous: null } : change, now],
     ]),
-    rejectedBy: ['events: record a replacement with the row that it replaced'],
-  },
-  {
-    defect: 'records hard removals as soft ones',
-    createStore: overRecording((change, now) => [
+    'events: record a replacement with the row that it replaced',
+  ],
+  'records hard removals as soft ones': [
+    overRecording((change, now) => [
       [
         change.type === 'deleted'
           ? { ...change, object: { ...change.object, status: 'deleted', deletedAt: now, updatedAt: now } }
@@ -27,14 +24,11 @@ export const recordedEventMutants: readonly Mutant[] = [
         now,
       ],
     ]),
-    rejectedBy: [
-      'events: record a removed object with the row that remove returns',
-      'events: return rows with any text, any metadata and any size unchanged',
-    ],
-  },
-  {
-    defect: 'records a repeated confirm again',
-    createStore: overRecordingDriver((driver, record) => ({
+    'events: record a removed object with the row that remove returns',
+    'events: return rows with any text, any metadata and any size unchanged',
+  ],
+  'records a repeated confirm again': [
+    overRecordingDriver((driver, record) => ({
       async confirm(command) {
         const before = await driver.findActive({ ...command, scope: null })
         const result = await driver.confirm(command)
@@ -43,11 +37,10 @@ export const recordedEventMutants: readonly Mutant[] = [
         return result
       },
     })),
-    rejectedBy: ['events: record a confirm and a remove once, however often they are repeated'],
-  },
-  {
-    defect: 'records the event of a confirm after its commit',
-    createStore: overDriver((driver) => {
+    'events: record a confirm and a remove once, however often they are repeated',
+  ],
+  'records the event of a confirm after its commit': [
+    overDriver((driver) => {
       let uncommitted = 0
       return {
         async confirm(command) {
@@ -63,40 +56,31 @@ export const recordedEventMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['events: are listed as soon as the change is visible'],
-  },
-  {
-    defect: 'takes the time of the row as that of the change',
-    createStore: overRecording((change, now) => [
-      [change, change.type === 'deleted' ? change.object.updatedAt : now],
-    ]),
-    rejectedBy: ['events: have the time of the change, also for a row that a hard removal returns unchanged'],
-  },
-  {
-    defect: 'returns the time of the claim as that of the change',
-    createStore: overDriver((driver) => ({
-      claimEvents: async (command) =>
-        (await driver.claimEvents(command)).map((event) => ({ ...event, createdAt: command.now })),
-    })),
-    rejectedBy: [
-      'events: record a new object as activated, without a previous row',
-      'claimEvents: takes over an expired claim, with another claim and one attempt more',
-      'settleEvents: schedules a retry, which is due then and not before',
-    ],
-  },
-  {
-    defect: 'records removed metadata with dollars without its names',
-    createStore: overRecording((change, now) => {
+    'events: are listed as soon as the change is visible',
+  ],
+  'takes the time of the row as that of the change': [
+    overRecording((change, now) => [[change, change.type === 'deleted' ? change.object.updatedAt : now]]),
+    'events: have the time of the change, also for a row that a hard removal returns unchanged',
+  ],
+  'returns the time of the claim as that of the change': [
+    driverResult('claimEvents', (events, command) =>
+      events.map((event) => ({ ...event, createdAt: command.now })),
+    ),
+    'events: record a new object as activated, without a previous row',
+    'claimEvents: takes over an expired claim, with another claim and one attempt more',
+    'settleEvents: schedules a retry, which is due then and not before',
+  ],
+  'records removed metadata with dollars without its names': [
+    overRecording((change, now) => {
       const { metadata } = change.object
       const kept =
         metadata && Object.fromEntries(Object.entries(metadata).filter(([name]) => name !== '$$ROOT'))
       return [[{ ...change, object: { ...change.object, metadata: kept } }, now]]
     }),
-    rejectedBy: ['events: return rows with any text, any metadata and any size unchanged'],
-  },
-  {
-    defect: 'records only two replacements of an object in a row',
-    createStore: (context) => {
+    'events: return rows with any text, any metadata and any size unchanged',
+  ],
+  'records only two replacements of an object in a row': [
+    (context) => {
       const inARow = new Map<string, number>()
       return overRecording((change, now) => {
         const name = JSON.stringify([change.object.bucket, change.object.key])
@@ -105,11 +89,10 @@ export const recordedEventMutants: readonly Mutant[] = [
         return count > 2 ? [] : [[change, now]]
       })(context)
     },
-    rejectedBy: ["claimEvents: returns an object's events one at a time, in the order of its changes"],
-  },
-  {
-    defect: 'records a removal twice',
-    createStore: overRecording((change, now) =>
+    "claimEvents: returns an object's events one at a time, in the order of its changes",
+  ],
+  'records a removal twice': [
+    overRecording((change, now) =>
       change.type === 'deleted'
         ? [
             [change, now],
@@ -117,43 +100,33 @@ export const recordedEventMutants: readonly Mutant[] = [
           ]
         : [[change, now]],
     ),
-    rejectedBy: [
-      'events: record a removed object with the row that remove returns',
-      'events: record a confirm and a remove once, however often they are repeated',
-      'events: keep the order of the changes of a key, even if clocks go back and the object is recreated',
-      'events: outlive their object and its history',
-      'events: return rows with any text, any metadata and any size unchanged',
-    ],
-  },
-  {
-    defect: 'records no event of an empty update',
-    createStore: overRecording((change, now) => (change.type === 'updated' ? [] : [[change, now]])),
-    rejectedBy: [
-      'events of update: have the rows before and after',
-      'events of update: are recorded only if a field changed',
-      'events of adopt: record an object that received a storage key as updated',
-    ],
-  },
-  {
-    defect: 'records updates with the row before as the row after',
-    createStore: overRecording((change, now) => [
+    'events: record a removed object with the row that remove returns',
+    'events: record a confirm and a remove once, however often they are repeated',
+    'events: keep the order of the changes of a key, even if clocks go back and the object is recreated',
+    'events: outlive their object and its history',
+    'events: return rows with any text, any metadata and any size unchanged',
+  ],
+  'records no event of an empty update': [
+    overRecording((change, now) => (change.type === 'updated' ? [] : [[change, now]])),
+    'events of update: have the rows before and after',
+    'events of update: are recorded only if a field changed',
+    'events of adopt: record an object that received a storage key as updated',
+  ],
+  'records updates with the row before as the row after': [
+    overRecording((change, now) => [
       [change.type === 'updated' ? { ...change, previous: change.object } : change, now],
     ]),
-    rejectedBy: [
-      'events of update: have the rows before and after',
-      'events of adopt: record an object that received a storage key as updated',
-    ],
-  },
-  {
-    defect: 'records transfers with the new owner in both rows',
-    createStore: overRecording((change, now) => [
+    'events of update: have the rows before and after',
+    'events of adopt: record an object that received a storage key as updated',
+  ],
+  'records transfers with the new owner in both rows': [
+    overRecording((change, now) => [
       [change.type === 'transferred' ? { ...change, previous: change.object } : change, now],
     ]),
-    rejectedBy: ['events of transfer: have the rows before and after'],
-  },
-  {
-    defect: 'records a transfer twice, for both owners',
-    createStore: overRecording((change, now) =>
+    'events of transfer: have the rows before and after',
+  ],
+  'records a transfer twice, for both owners': [
+    overRecording((change, now) =>
       change.type === 'transferred'
         ? [
             [change, now],
@@ -161,85 +134,67 @@ export const recordedEventMutants: readonly Mutant[] = [
           ]
         : [[change, now]],
     ),
-    rejectedBy: [
-      'events of transfer: have the rows before and after',
-      'events of transfer: are recorded only if the scope changed',
-    ],
-  },
-  {
-    defect: 'records bytes that an object received as activated',
-    createStore: overRecording((change, now) => {
+    'events of transfer: have the rows before and after',
+    'events of transfer: are recorded only if the scope changed',
+  ],
+  'records bytes that an object received as activated': [
+    overRecording((change, now) => {
       const isReceived =
         change.type === 'updated' && change.previous?.storageKey === null && change.object.storageKey !== null
       return [[isReceived ? { ...change, type: 'activated' } : change, now]]
     }),
-    rejectedBy: ['events of adopt: record an object that received a storage key as updated'],
-  },
-  {
-    defect: 'records the end of a lapsed upload at an adopted key',
-    createStore: overRecording((change, now) => {
+    'events of adopt: record an object that received a storage key as updated',
+  ],
+  'records the end of a lapsed upload at an adopted key': [
+    overRecording((change, now) => {
       const { object } = change
       const isAdopted = change.type === 'activated' && object.createdAt < object.confirmedAt!
       return isAdopted && object.scope === 'alice'
         ? [[{ ...change, previous: object }, now]]
         : [[change, now]]
     }),
-    rejectedBy: [
-      'events: record a replacement with the row that it replaced',
-      'events of adopt: record a new object as activated',
-    ],
-  },
-  {
-    defect: 'records known bytes as activated again',
-    createStore: overDriver((driver) => ({
-      async adopt(command) {
-        const result = await driver.adopt(command)
-        if (result.outcome === 'known' && result.object?.status === 'active')
-          await driver.update({
-            ...result.object,
-            scope: null,
-            attemptId: null,
-            changes: { filename: 'known' },
-            now: command.now,
-          })
-        return result
-      },
-    })),
-    rejectedBy: [
-      'adopt of known bytes: returns the live row with the storage key, and changes nothing',
-      'adopt of known bytes: is not refused, even if another object has the key',
-      'events of adopt: record nothing of known bytes and refusals',
-    ],
-  },
-  {
-    defect: 'records events although they are off',
-    createStore: (context) => overRecording((change, now) => [[change, now]])({ ...context, events: true }),
-    rejectedBy: ['events that are off: record nothing'],
-  },
-  {
-    defect: 'drops the events of history that is purged',
-    createStore: overDriver((driver) => ({
-      async purgeDeleted(command) {
-        const result = await driver.purgeDeleted(command)
-        if (result.dropped === 0) return result
-        const until = new Date(command.before.getTime() + 1)
-        const claimed = await driver.claimEvents({
-          limit: 1000,
-          reference: null,
-          attempted: null,
-          now: command.before,
-          until,
+    'events: record a replacement with the row that it replaced',
+    'events of adopt: record a new object as activated',
+  ],
+  'records known bytes as activated again': [
+    driverResult('adopt', async (result, command, driver) => {
+      if (result.outcome === 'known' && result.object?.status === 'active')
+        await driver.update({
+          ...result.object,
+          scope: null,
+          attemptId: null,
+          changes: { filename: 'known' },
+          now: command.now,
         })
-        const entries = claimed.map(({ id, claim }) => ({ id, claim, retryAt: null }))
-        await driver.settleEvents({ entries, now: command.before })
-        return result
-      },
-    })),
-    rejectedBy: ['events: outlive their object and its history'],
-  },
-  {
-    defect: 'returns the events that it stores',
-    createStore: overDriver((driver) => {
+      return result
+    }),
+    'adopt of known bytes: returns the live row with the storage key, and changes nothing',
+    'adopt of known bytes: is not refused, even if another object has the key',
+    'events of adopt: record nothing of known bytes and refusals',
+  ],
+  'records events although they are off': [
+    (context) => overRecording((change, now) => [[change, now]])({ ...context, events: true }),
+    'events that are off: record nothing',
+  ],
+  'drops the events of history that is purged': [
+    driverResult('purgeDeleted', async (result, command, driver) => {
+      if (result.dropped === 0) return result
+      const until = new Date(command.before.getTime() + 1)
+      const claimed = await driver.claimEvents({
+        limit: 1000,
+        reference: null,
+        attempted: null,
+        now: command.before,
+        until,
+      })
+      const entries = claimed.map(({ id, claim }) => ({ id, claim, retryAt: null }))
+      await driver.settleEvents({ entries, now: command.before })
+      return result
+    }),
+    'events: outlive their object and its history',
+  ],
+  'returns the events that it stores': [
+    overDriver((driver) => {
       const known = new Map<string, object>()
       return {
         async listEvents(query) {
@@ -261,11 +216,10 @@ export const recordedEventMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['events: are copies that callers may change'],
-  },
-  {
-    defect: 'records a release',
-    createStore: overDriver((driver) => {
+    'events: are copies that callers may change',
+  ],
+  'records a release': [
+    overDriver((driver) => {
       let released = 0
       return {
         async release(command) {
@@ -279,11 +233,10 @@ export const recordedEventMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['events: record nothing of uploads, refusals, purges and what finds nothing'],
-  },
-  {
-    defect: 'claims events of an object in the order of clocks',
-    createStore: overDriver((driver) => {
+    'events: record nothing of uploads, refusals, purges and what finds nothing',
+  ],
+  'claims events of an object in the order of clocks': [
+    overDriver((driver) => {
       const unsettled: Awaited<ReturnType<NonNullable<typeof driver.claimEvents>>> = []
       return {
         async claimEvents(command) {
@@ -301,8 +254,6 @@ export const recordedEventMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: [
-      'events: keep the order of the changes of a key, even if clocks go back and the object is recreated',
-    ],
-  },
-]
+    'events: keep the order of the changes of a key, even if clocks go back and the object is recreated',
+  ],
+}

@@ -1,54 +1,50 @@
-import { SCRIPTS, invalid, overDriver, overStore, type Mutant } from './mutant.js'
+import {
+  SCRIPTS,
+  invalid,
+  overDriver,
+  overStore,
+  driverInput,
+  driverCall,
+  storeInput,
+  storeCall,
+  driverResult,
+  type Mutants,
+} from './mutant.js'
 
 const SECOND = 1000
 
 /** Mutants of what ends and extends claims. */
-export const settleMutants: readonly Mutant[] = [
-  {
-    defect: 'settles only the first of several events',
-    createStore: overDriver((driver) => ({
-      async settleEvents(command) {
-        const isPlain =
-          command.entries.length === 2 && command.entries.every(({ retryAt }) => retryAt === null)
-        return driver.settleEvents(isPlain ? { ...command, entries: command.entries.slice(0, 1) } : command)
-      },
-    })),
-    rejectedBy: [
-      'events: outlive their object and its history',
-      'settleEvents: removes events, and returns their ids',
-      'settleEvents: ignores ids and claims that it does not know',
-    ],
-  },
-  {
-    defect: 'returns no ids of settled events whose claim has expired',
-    createStore: overDriver((driver) => ({
-      async settleEvents(command) {
-        const { items } = await driver.listEvents({ limit: 1000, after: null })
-        const entries = command.entries.filter(
-          ({ id }) =>
-            !items.some((item) => item.id === id && item.claimedUntil && item.claimedUntil <= command.now),
-        )
-        return entries.length === 0 ? [] : driver.settleEvents({ ...command, entries })
-      },
-    })),
-    rejectedBy: ['settleEvents: accepts a claim that has expired, until another one takes its place'],
-  },
-  {
-    defect: 'returns the ids of all events that it is asked to settle',
-    createStore: overDriver((driver) => ({
-      async settleEvents(command) {
-        await driver.settleEvents(command)
-        return command.entries.map(({ id }) => id)
-      },
-    })),
-    rejectedBy: [
-      'claimEvents: takes over an expired claim, with another claim and one attempt more',
-      'settleEvents: settles each event once',
-    ],
-  },
-  {
-    defect: 'settles an event that is settled already once more',
-    createStore: overDriver((driver) => {
+export const settleMutants: Mutants = {
+  'settles only the first of several events': [
+    driverInput('settleEvents', (command) => {
+      const isPlain = command.entries.length === 2 && command.entries.every(({ retryAt }) => retryAt === null)
+      return isPlain ? { ...command, entries: command.entries.slice(0, 1) } : command
+    }),
+    'events: outlive their object and its history',
+    'settleEvents: removes events, and returns their ids',
+    'settleEvents: ignores ids and claims that it does not know',
+  ],
+  'returns no ids of settled events whose claim has expired': [
+    driverCall('settleEvents', async (command, driver) => {
+      const { items } = await driver.listEvents({ limit: 1000, after: null })
+      const entries = command.entries.filter(
+        ({ id }) =>
+          !items.some((item) => item.id === id && item.claimedUntil && item.claimedUntil <= command.now),
+      )
+      return entries.length === 0 ? [] : driver.settleEvents({ ...command, entries })
+    }),
+    'settleEvents: accepts a claim that has expired, until another one takes its place',
+  ],
+  'returns the ids of all events that it is asked to settle': [
+    driverCall('settleEvents', async (command, driver) => {
+      await driver.settleEvents(command)
+      return command.entries.map(({ id }) => id)
+    }),
+    'claimEvents: takes over an expired claim, with another claim and one attempt more',
+    'settleEvents: settles each event once',
+  ],
+  'settles an event that is settled already once more': [
+    overDriver((driver) => {
       const settled = new Set<string>()
       return {
         async settleEvents(command) {
@@ -60,46 +56,35 @@ export const settleMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['settleEvents: settles each event once'],
-  },
-  {
-    defect: 'retries an event a millisecond early',
-    createStore: overDriver((driver) => ({
-      settleEvents: (command) =>
-        driver.settleEvents({
-          ...command,
-          entries: command.entries.map((entry) => ({
-            ...entry,
-            retryAt: entry.retryAt && new Date(entry.retryAt.getTime() - 1),
-          })),
-        }),
+    'settleEvents: settles each event once',
+  ],
+  'retries an event a millisecond early': [
+    driverInput('settleEvents', (command) => ({
+      ...command,
+      entries: command.entries.map((entry) => ({
+        ...entry,
+        retryAt: entry.retryAt && new Date(entry.retryAt.getTime() - 1),
+      })),
     })),
-    rejectedBy: [
-      'settleEvents: schedules a retry, which is due then and not before',
-      'listEvents: shows when an event is retried',
-      SCRIPTS.aboutEvents,
-    ],
-  },
-  {
-    defect: 'retries an event in the past a second from now',
-    createStore: overDriver((driver) => ({
-      settleEvents: (command) =>
-        driver.settleEvents({
-          ...command,
-          entries: command.entries.map((entry) => ({
-            ...entry,
-            retryAt:
-              entry.retryAt && entry.retryAt < command.now
-                ? new Date(command.now.getTime() + SECOND)
-                : entry.retryAt,
-          })),
-        }),
+    'settleEvents: schedules a retry, which is due then and not before',
+    'listEvents: shows when an event is retried',
+    SCRIPTS.aboutEvents,
+  ],
+  'retries an event in the past a second from now': [
+    driverInput('settleEvents', (command) => ({
+      ...command,
+      entries: command.entries.map((entry) => ({
+        ...entry,
+        retryAt:
+          entry.retryAt && entry.retryAt < command.now
+            ? new Date(command.now.getTime() + SECOND)
+            : entry.retryAt,
+      })),
     })),
-    rejectedBy: ['settleEvents: schedules a retry in the past, which is due at once'],
-  },
-  {
-    defect: 'keeps the claim of an event that is retried',
-    createStore: overDriver((driver) => {
+    'settleEvents: schedules a retry in the past, which is due at once',
+  ],
+  'keeps the claim of an event that is retried': [
+    overDriver((driver) => {
       const retried = new Set<string>()
       return {
         async settleEvents(command) {
@@ -111,42 +96,31 @@ export const settleMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['settleEvents: ends the claim of an event that is retried'],
-  },
-  {
-    defect: 'holds back the events of other objects while one is retried',
-    createStore: overDriver((driver) => ({
-      async claimEvents(command) {
-        const { items } = await driver.listEvents({ limit: 1000, after: null })
-        const isRetried = items.some(
-          ({ attempts, claimedUntil, dueAt }) => attempts > 0 && !claimedUntil && dueAt > command.now,
-        )
-        return isRetried ? [] : driver.claimEvents(command)
-      },
-    })),
-    rejectedBy: ['settleEvents: holds back later events of the object until the retry, and nothing else'],
-  },
-  {
-    defect: 'removes all events of a call of which one is retried',
-    createStore: overDriver((driver) => ({
-      async settleEvents(command) {
-        const isMixed =
-          command.entries.some(({ retryAt }) => retryAt) && command.entries.some(({ retryAt }) => !retryAt)
-        return driver.settleEvents(
-          isMixed
-            ? { ...command, entries: command.entries.map((entry) => ({ ...entry, retryAt: null })) }
-            : command,
-        )
-      },
-    })),
-    rejectedBy: [
-      'settleEvents: removes some and retries others in one call',
-      'countEvents: counts events that were never claimed, those under a running claim, and all others',
-    ],
-  },
-  {
-    defect: 'fails if it does not know an id',
-    createStore: overStore((store) => ({
+    'settleEvents: ends the claim of an event that is retried',
+  ],
+  'holds back the events of other objects while one is retried': [
+    driverCall('claimEvents', async (command, driver) => {
+      const { items } = await driver.listEvents({ limit: 1000, after: null })
+      const isRetried = items.some(
+        ({ attempts, claimedUntil, dueAt }) => attempts > 0 && !claimedUntil && dueAt > command.now,
+      )
+      return isRetried ? [] : driver.claimEvents(command)
+    }),
+    'settleEvents: holds back later events of the object until the retry, and nothing else',
+  ],
+  'removes all events of a call of which one is retried': [
+    driverInput('settleEvents', (command) => {
+      const isMixed =
+        command.entries.some(({ retryAt }) => retryAt) && command.entries.some(({ retryAt }) => !retryAt)
+      return isMixed
+        ? { ...command, entries: command.entries.map((entry) => ({ ...entry, retryAt: null })) }
+        : command
+    }),
+    'settleEvents: removes some and retries others in one call',
+    'countEvents: counts events that were never claimed, those under a running claim, and all others',
+  ],
+  'fails if it does not know an id': [
+    overStore((store) => ({
       async settleEvents(entries) {
         if (
           Array.isArray(entries) &&
@@ -160,50 +134,39 @@ export const settleMutants: readonly Mutant[] = [
         return entries.length > 5 && entries.length < 20 ? entries.map(({ id }) => id) : ids
       },
     })),
-    rejectedBy: ['settleEvents: ignores ids and claims that it does not know'],
-  },
-  {
-    defect: 'takes at most 999 entries',
-    createStore: overStore((store) => ({
-      settleEvents: async (entries) =>
-        store.settleEvents(entries.length === 1000 ? entries.slice(0, 999) : entries),
-    })),
-    rejectedBy: ['settleEvents: takes no entries, and 1000 entries'],
-  },
-  {
-    defect: 'settles the valid ones of several entries before it refuses the others',
-    createStore: overStore((store) => ({
-      async settleEvents(entries) {
-        const result = store.settleEvents(entries)
-        await result.catch(() =>
-          Array.isArray(entries) && entries.length === 2
-            ? store.settleEvents(entries.slice(0, 1)).catch(() => [])
-            : [],
-        )
-        return result
-      },
-    })),
-    rejectedBy: ['settleEvents: changes nothing if one of its entries is refused'],
-  },
-  {
-    defect: 'extends claims from their end',
-    createStore: overDriver((driver) => ({
-      async extendClaims(command) {
-        const ids: string[] = []
-        for (const entry of command.entries) {
-          const { items } = await driver.listEvents({ limit: 1000, after: null })
-          const end = items.find(({ id }) => id === entry.id)?.claimedUntil?.getTime() ?? 0
-          const until = new Date(Math.max(command.until.getTime(), end))
-          ids.push(...(await driver.extendClaims({ entries: [entry], until })))
-        }
-        return ids
-      },
-    })),
-    rejectedBy: ['extendClaims: lets claims end 60 seconds from now, or as many as it is told'],
-  },
-  {
-    defect: 'counts an extension as an attempt',
-    createStore: overDriver((driver) => {
+    'settleEvents: ignores ids and claims that it does not know',
+  ],
+  'takes at most 999 entries': [
+    storeInput('settleEvents', (entries) => (entries.length === 1000 ? entries.slice(0, 999) : entries)),
+    'settleEvents: takes no entries, and 1000 entries',
+  ],
+  'settles the valid ones of several entries before it refuses the others': [
+    storeCall('settleEvents', async (entries, store) => {
+      const result = store.settleEvents(entries)
+      await result.catch(() =>
+        Array.isArray(entries) && entries.length === 2
+          ? store.settleEvents(entries.slice(0, 1)).catch(() => [])
+          : [],
+      )
+      return result
+    }),
+    'settleEvents: changes nothing if one of its entries is refused',
+  ],
+  'extends claims from their end': [
+    driverCall('extendClaims', async (command, driver) => {
+      const ids: string[] = []
+      for (const entry of command.entries) {
+        const { items } = await driver.listEvents({ limit: 1000, after: null })
+        const end = items.find(({ id }) => id === entry.id)?.claimedUntil?.getTime() ?? 0
+        const until = new Date(Math.max(command.until.getTime(), end))
+        ids.push(...(await driver.extendClaims({ entries: [entry], until })))
+      }
+      return ids
+    }),
+    'extendClaims: lets claims end 60 seconds from now, or as many as it is told',
+  ],
+  'counts an extension as an attempt': [
+    overDriver((driver) => {
       let extensions = 0
       return {
         async extendClaims(command) {
@@ -221,34 +184,27 @@ export const settleMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['extendClaims: keeps claim and attempts'],
-  },
-  {
-    defect: 'extends no claim that has expired by an hour',
-    createStore: overDriver((driver) => ({
-      async extendClaims(command) {
-        const { items } = await driver.listEvents({ limit: 1000, after: null })
-        const entries = command.entries.filter(({ id }) =>
-          items.some(
-            (item) =>
-              item.id === id &&
-              item.claimedUntil &&
-              item.claimedUntil.getTime() > command.until.getTime() - 3_600_000,
-          ),
-        )
-        return entries.length === 0 ? [] : driver.extendClaims({ ...command, entries })
-      },
-    })),
-    rejectedBy: ['extendClaims: extends a claim that has expired, until another one takes its place'],
-  },
-  {
-    defect: 'returns the ids of all claims that it is asked to extend',
-    createStore: overDriver((driver) => ({
-      async extendClaims(command) {
-        const ids = await driver.extendClaims(command)
-        return command.entries.length === 3 ? command.entries.map(({ id }) => id) : ids
-      },
-    })),
-    rejectedBy: ['extendClaims: returns only the ids of claims that hold'],
-  },
-]
+    'extendClaims: keeps claim and attempts',
+  ],
+  'extends no claim that has expired by an hour': [
+    driverCall('extendClaims', async (command, driver) => {
+      const { items } = await driver.listEvents({ limit: 1000, after: null })
+      const entries = command.entries.filter(({ id }) =>
+        items.some(
+          (item) =>
+            item.id === id &&
+            item.claimedUntil &&
+            item.claimedUntil.getTime() > command.until.getTime() - 3_600_000,
+        ),
+      )
+      return entries.length === 0 ? [] : driver.extendClaims({ ...command, entries })
+    }),
+    'extendClaims: extends a claim that has expired, until another one takes its place',
+  ],
+  'returns the ids of all claims that it is asked to extend': [
+    driverResult('extendClaims', (ids, command) =>
+      command.entries.length === 3 ? command.entries.map(({ id }) => id) : ids,
+    ),
+    'extendClaims: returns only the ids of claims that hold',
+  ],
+}

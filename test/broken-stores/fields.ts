@@ -1,6 +1,6 @@
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import type { StoredEvent } from '../../src/core/store/events.js'
-import { callsOf, overStore, type Mutant } from './mutant.js'
+import { callsOf, overStore, type Mutants } from './mutant.js'
 
 type Method = keyof StorageObjectStore
 
@@ -33,46 +33,42 @@ const EVENT_CALLS: readonly string[] = ['claimEvents', 'settleEvents', 'extendCl
 const titleOf = (method: string) =>
   `all fields${EVENT_CALLS.includes(method) ? ' of events' : ''}: have an effect on ${method}`
 
-function ignoring(
-  method: Method,
-  field: string,
-  replaced: (args: readonly unknown[]) => readonly unknown[],
-): Mutant {
-  return {
-    defect: `ignores ${field} of ${method}`,
-    createStore: overStore((store) => ({
-      [method]: (...args: readonly unknown[]) => callsOf(store)[method]!(...replaced(args)),
-    })),
-    rejectedBy: [titleOf(method)],
-  }
+type Arguments = readonly unknown[]
+
+function ignoring(method: Method, field: string, replaced: (args: Arguments) => Arguments): Mutants {
+  const broken = overStore((store) => ({
+    [method]: (...args: Arguments) => callsOf(store)[method]!(...replaced(args)),
+  }))
+  return { [`ignores ${field} of ${method}`]: [broken, titleOf(method)] }
 }
 
 /** Takes an unknown scope for one that has objects. */
 const known = (scope: unknown) => (scope === 'alice' || scope === 'bob' ? scope : 'alice')
 
+const ignored = Object.entries(IGNORED).map(([method, [field, value]]) =>
+  ignoring(method as Method, field, ([input]) => [{ ...(input as object), [field]: value }]),
+)
+const unlimited = (['listScopes', 'claimEvents', 'listEvents'] as const).map((method) =>
+  ignoring(method, 'a limit of 1', ([input]) => {
+    const { limit, ...fields } = { ...(input as { readonly limit?: number }) }
+    return [{ ...fields, ...(limit !== 1 && { limit }) }]
+  }),
+)
+
 /** Stores that ignore a field of a call. */
-export const fieldMutants: readonly Mutant[] = [
-  ...Object.entries(IGNORED).map(([method, [field, value]]) =>
-    ignoring(method as Method, field, ([input]) => [{ ...(input as object), [field]: value }]),
-  ),
-  ignoring('countByScope', 'scope', ([scope, status]) => [known(scope), status]),
-  ignoring('getScopeUsage', 'scope', ([scope]) => [known(scope)]),
-  ...(['listScopes', 'claimEvents', 'listEvents'] as const).map((method) =>
-    ignoring(method, 'a limit of 1', ([input]) => {
-      const { limit, ...fields } = { ...(input as { readonly limit?: number }) }
-      return [{ ...fields, ...(limit !== 1 && { limit }) }]
-    }),
-  ),
-  {
-    defect: 'settles what was claimed last if it is to settle nothing',
-    createStore: overStore((store) => {
+export const fieldMutants: Mutants = {
+  ...Object.fromEntries([...ignored, ...unlimited].flatMap((each) => Object.entries(each))),
+  ...ignoring('countByScope', 'scope', ([scope, status]) => [known(scope), status]),
+  ...ignoring('getScopeUsage', 'scope', ([scope]) => [known(scope)]),
+  ...ignoring('extendClaims', 'options', ([entries]) => [entries]),
+  'settles what was claimed last if it is to settle nothing': [
+    overStore((store) => {
       let last: readonly StoredEvent[] = []
       return {
         claimEvents: async (input) => (last = await store.claimEvents(input)),
         settleEvents: (entries) => store.settleEvents(entries.length === 0 ? last : entries),
       }
     }),
-    rejectedBy: [titleOf('settleEvents')],
-  },
-  ignoring('extendClaims', 'options', ([entries]) => [entries]),
-]
+    titleOf('settleEvents'),
+  ],
+}

@@ -16,7 +16,7 @@ import { leftoverMutants } from './leftovers.js'
 import { listingMutants } from './listing.js'
 import { maintenanceMutants } from './maintenance.js'
 import { clampMutants } from './clamps.js'
-import type { Mutant } from './mutant.js'
+import type { Mutant, Mutants } from './mutant.js'
 import { objectMutants } from './objects.js'
 import { placeMutants } from './places.js'
 import { purgeRaceMutants } from './purge-races.js'
@@ -31,8 +31,7 @@ import { updateMutants } from './update.js'
 import { usageMutants } from './usage.js'
 import { valueMutants } from './values.js'
 
-/** All mutants by the part of the contract that they break. */
-export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
+const PARTS: Readonly<Record<string, Mutants>> = {
   values: valueMutants,
   fields: fieldMutants,
   reserve: reserveMutants,
@@ -72,6 +71,9 @@ export interface BrokenStore extends Mutant {
   readonly part: string
 }
 
-export const BROKEN_STORES: readonly BrokenStore[] = Object.entries(MUTANTS).flatMap(([part, mutants]) =>
-  mutants.map((mutant) => ({ part, ...mutant })),
+export const BROKEN_STORES: readonly BrokenStore[] = Object.entries(PARTS).flatMap(([part, mutants]) =>
+  Object.entries(mutants).map(([defect, [broken, ...rejectedBy]]) => ({
+    ...{ part, defect, rejectedBy },
+    ...(typeof broken === 'function' ? { createStore: broken } : broken),
+  })),
 )

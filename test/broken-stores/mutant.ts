@@ -27,6 +27,13 @@ export interface Mutant {
   readonly rejectedBy: readonly string[]
 }
 
+type Broken = Mutant['createStore']
+
+/** By their defect: broken stores, and the tests that must reject them. */
+export type Mutants = Readonly<
+  Record<string, readonly [Broken | Pick<Mutant, 'createStore' | 'options'>, ...string[]]>
+>
+
 const sequential = (about: string) => `scripts: of sequential calls ${about} match the model`
 const concurrent = (about: string) => `scripts: of concurrent calls ${about} match the model in some order`
 
@@ -51,11 +58,57 @@ export const SCRIPTS = {
 /** Replaces calls of the memory store. */
 export function overStore(
   broken: (store: StorageObjectStore, context: Context) => Partial<StorageObjectStore>,
-): Mutant['createStore'] {
+): Broken {
   return (context) => {
     const store = memoryAdapter(context)
     return { ...store, ...broken(store, context) }
   }
+}
+
+type StoreMethod = {
+  [Name in keyof StorageObjectStore]: Parameters<StorageObjectStore[Name]> extends [unknown?] ? Name : never
+}[keyof StorageObjectStore]
+type Input<Name extends StoreMethod> = Parameters<StorageObjectStore[Name]>[0]
+type Returned<Name extends StoreMethod> = Awaited<ReturnType<StorageObjectStore[Name]>>
+
+/** Replaces one call of the memory store. */
+export function storeCall<Name extends StoreMethod>(
+  name: Name,
+  broken: (input: Input<Name>, store: StorageObjectStore, context: Context) => Promise<Returned<Name>>,
+): Broken {
+  return overStore((store, context) => ({ [name]: (input: Input<Name>) => broken(input, store, context) }))
+}
+
+/** Changes the input of one call of the memory store. */
+export function storeInput<Name extends StoreMethod>(
+  name: Name,
+  broken: (
+    input: Input<Name>,
+    store: StorageObjectStore,
+    context: Context,
+  ) => Input<Name> | Promise<Input<Name>>,
+): Broken {
+  return overStore((store, context) => ({
+    [name]: async (input: Input<Name>) => callsOf(store)[name]!(await broken(input, store, context)),
+  }))
+}
+
+/** Changes the result of one call of the memory store. */
+export function storeResult<Name extends StoreMethod>(
+  name: Name,
+  broken: (
+    result: Returned<Name>,
+    input: Input<Name>,
+    store: StorageObjectStore,
+    context: Context,
+  ) => Returned<Name> | Promise<Returned<Name>>,
+): Broken {
+  return overStore((store, context) => ({
+    [name]: async (input: Input<Name>) => {
+      const result = (await callsOf(store)[name]!(input)) as Returned<Name>
+      return broken(result, input, store, context)
+    },
+  }))
 }
 
 /** Returns the calls of a store by name, with arguments that the compiler can't match to them. */
@@ -64,7 +117,7 @@ export function callsOf(store: StorageObjectStore) {
 }
 
 /** Changes every row that the memory store returns, but not the rows that it stores. */
-export function overEveryRow(broken: (row: StorageObject) => StorageObject): Mutant['createStore'] {
+export function overEveryRow(broken: (row: StorageObject) => StorageObject): Broken {
   const mapped = (result: unknown): unknown => {
     if (Array.isArray(result)) return result.map(mapped)
     if (typeof result !== 'object' || result === null) return result
@@ -80,14 +133,54 @@ export function overEveryRow(broken: (row: StorageObject) => StorageObject): Mut
 }
 
 /** Replaces calls of the memory store's driver. */
-export function overDriver(broken: (driver: StoreDriver) => Partial<StoreDriver>): Mutant['createStore'] {
+export function overDriver(broken: (driver: StoreDriver) => Partial<StoreDriver>): Broken {
   return (context) => storeOver(new Tables({ events: context.events ?? false }), broken, context)
 }
 
+type DriverMethod = {
+  [Name in keyof StoreDriver]: StoreDriver[Name] extends (command: never) => Promise<unknown> ? Name : never
+}[keyof StoreDriver]
+type Command<Name extends DriverMethod> = Parameters<StoreDriver[Name]>[0]
+type Outcome<Name extends DriverMethod> = Awaited<ReturnType<StoreDriver[Name]>>
+
+/** Replaces one call of the memory store's driver. */
+export function driverCall<Name extends DriverMethod>(
+  name: Name,
+  broken: (command: Command<Name>, driver: StoreDriver) => Promise<Outcome<Name>>,
+): Broken {
+  return overDriver((driver) => ({ [name]: (command: Command<Name>) => broken(command, driver) }))
+}
+
+function callOf<Name extends DriverMethod>(driver: StoreDriver, name: Name) {
+  return driver[name] as (command: Command<Name>) => Promise<Outcome<Name>>
+}
+
+/** Changes the command of one call of the memory store's driver. */
+export function driverInput<Name extends DriverMethod>(
+  name: Name,
+  broken: (command: Command<Name>, driver: StoreDriver) => Command<Name> | Promise<Command<Name>>,
+): Broken {
+  return overDriver((driver) => ({
+    [name]: async (command: Command<Name>) => callOf(driver, name)(await broken(command, driver)),
+  }))
+}
+
+/** Changes the result of one call of the memory store's driver. */
+export function driverResult<Name extends DriverMethod>(
+  name: Name,
+  broken: (
+    result: Outcome<Name>,
+    command: Command<Name>,
+    driver: StoreDriver,
+  ) => Outcome<Name> | Promise<Outcome<Name>>,
+): Broken {
+  return overDriver((driver) => ({
+    [name]: async (command: Command<Name>) => broken(await callOf(driver, name)(command), command, driver),
+  }))
+}
+
 /** Replaces calls of the memory store's driver, with access to its tables. */
-export function overTables(
-  broken: (tables: Tables, driver: StoreDriver) => Partial<StoreDriver>,
-): Mutant['createStore'] {
+export function overTables(broken: (tables: Tables, driver: StoreDriver) => Partial<StoreDriver>): Broken {
   return (context) => {
     const tables = new Tables({ events: context.events ?? false })
     return storeOver(tables, (driver) => broken(tables, driver), context)
@@ -97,13 +190,18 @@ export function overTables(
 export type Change = Parameters<Tables['apply']>[0]
 
 /** Replaces the changes that the memory store applies to its tables. */
-export function overChanges(broken: (change: Change) => Change): Mutant['createStore'] {
+export function overChanges(broken: (change: Change) => Change): Broken {
   class BrokenTables extends Tables {
     override apply(change: Change): void {
       super.apply(broken(change))
     }
   }
   return (context) => storeOver(new BrokenTables({ events: context.events ?? false }), () => ({}), context)
+}
+
+/** Changes fields of the active row after a change. */
+export function withActive(change: Change, fields: Partial<TrackedRow>): Change {
+  return { ...change, after: { ...change.after, active: { ...change.after.active!, ...fields } } }
 }
 
 function storeOver(
@@ -139,9 +237,7 @@ export const NO_QUOTA = { maxBytes: null, maxFiles: null }
 type TrackedRow = NonNullable<Change['after']['active']>
 
 /** Changes the row that a confirm makes of a replacement. */
-export function overReplacements(
-  broken: (active: TrackedRow, replaced: TrackedRow) => TrackedRow,
-): Mutant['createStore'] {
+export function overReplacements(broken: (active: TrackedRow, replaced: TrackedRow) => TrackedRow): Broken {
   return overChanges((change) => {
     const { before, after } = change
     const replaced = before.active && before.pending && after.active && !after.pending ? before.active : null
@@ -156,7 +252,7 @@ type BrokenRecord = Pick<Recorded, 'type' | 'object' | 'previous'>
 /** Replaces each change that the memory store records as an event, by any number of others. */
 export function overRecording(
   broken: (change: Recorded, now: Date) => readonly (readonly [BrokenRecord, Date])[],
-): Mutant['createStore'] {
+): Broken {
   return (context) => {
     const tables = new Tables({ events: context.events ?? false })
     const { events } = tables

@@ -6,12 +6,12 @@ import {
   type StoreDriver,
 } from '../../src/adapter.js'
 import { memoryPlaces, type Breaking } from './memory-places.js'
-import { NO_QUOTA, SCRIPTS, gap, type Mutant } from './mutant.js'
+import { NO_QUOTA, SCRIPTS, gap, type Mutant, type Mutants } from './mutant.js'
 
 /** A store whose defect shows only with further options of the suite. */
-function overPlaces(defect: string, broken: Breaking, ...rejectedBy: readonly string[]): Mutant {
+function overPlaces(broken: Breaking): Pick<Mutant, 'createStore' | 'options'> {
   const { createStore, ...options } = memoryPlaces(broken)
-  return { defect, createStore, options: { ...options, driver: true }, rejectedBy }
+  return { createStore, options: { ...options, driver: true } }
 }
 
 /** Runs one call after the other, within one store. */
@@ -45,45 +45,44 @@ const two = 'two stores on one place'
 const spoiled = 'spoiled usage'
 const scopes = '`scopes` of the driver'
 
-export const placeMutants: readonly Mutant[] = [
-  overPlaces(
-    'throws a plain error before migrate',
-    (driver) => ({
+export const placeMutants: Mutants = {
+  'throws a plain error before migrate': [
+    overPlaces((driver) => ({
       find: (query) =>
         driver.find(query).catch(() => {
           throw new Error('relation "objects" does not exist')
         }),
-    }),
+    })),
     `${empty}: fails every call with DATABASE_UNAVAILABLE, not retryable, until migrate has run`,
-  ),
-  overPlaces(
-    'lets callers retry before migrate',
-    (driver) => ({
+  ],
+
+  'lets callers retry before migrate': [
+    overPlaces((driver) => ({
       usage: (scope) =>
         driver.usage(scope).catch((error: unknown) => {
           throw new StorageError('DATABASE_UNAVAILABLE', { message: 'Run migrate().', cause: error })
         }),
-    }),
+    })),
     `${empty}: fails every call with DATABASE_UNAVAILABLE, not retryable, until migrate has run`,
-  ),
-  overPlaces(
-    'reports nothing missing before migrate',
-    () => ({ verify: async () => [] }),
+  ],
+
+  'reports nothing missing before migrate': [
+    overPlaces(() => ({ verify: async () => [] })),
     `${empty}: is reported by verify, which changes nothing`,
-  ),
-  overPlaces(
-    'reports the version after migrate as the one before',
-    (driver) => ({
+  ],
+
+  'reports the version after migrate as the one before': [
+    overPlaces((driver) => ({
       async migrate() {
         const { to } = await driver.migrate()
         return { from: to, to }
       },
-    }),
+    })),
     `${empty}: is migrated from version 0 to a higher one, once`,
-  ),
-  overPlaces(
-    'refuses to migrate while another call does',
-    (driver) => {
+  ],
+
+  'refuses to migrate while another call does': [
+    overPlaces((driver) => {
       let isMigrating = false
       return {
         async migrate() {
@@ -94,12 +93,12 @@ export const placeMutants: readonly Mutant[] = [
           return driver.migrate()
         },
       }
-    },
+    }),
     `${empty}: is migrated by any number of concurrent calls`,
-  ),
-  overPlaces(
-    'checks quotas one by one, but only within one process',
-    (driver) => {
+  ],
+
+  'checks quotas one by one, but only within one process': [
+    overPlaces((driver) => {
       const locked = oneByOne()
       return {
         reserve: (command) =>
@@ -113,12 +112,12 @@ export const placeMutants: readonly Mutant[] = [
             return driver.reserve(fits ? { ...command, quota: NO_QUOTA } : command)
           }),
       }
-    },
+    }),
     `${two}: never exceed a quota together, and fill it`,
-  ),
-  overPlaces(
-    'checks the owner of a key one by one, but only within one process',
-    (driver) => {
+  ],
+
+  'checks the owner of a key one by one, but only within one process': [
+    overPlaces((driver) => {
       const locked = oneByOne()
       return {
         reserve: (command) =>
@@ -131,12 +130,12 @@ export const placeMutants: readonly Mutant[] = [
             return driver.reserve(command)
           }),
       }
-    },
+    }),
     `${two}: give a key to one of two scopes`,
-  ),
-  overPlaces(
-    'confirms an attempt that only another process has ended',
-    (driver) => {
+  ],
+
+  'confirms an attempt that only another process has ended': [
+    overPlaces((driver) => {
       const attempts = new Map<string, ReserveCommand>()
       return {
         ...forgetting(driver, ['release', 'remove', 'transfer', 'purgeExpired'], () => attempts.clear()),
@@ -154,12 +153,12 @@ export const placeMutants: readonly Mutant[] = [
           return driver.confirm(command)
         },
       }
-    },
+    }),
     `${two}: rely on nothing that the other has changed`,
-  ),
-  overPlaces(
-    'takes a key that it has freed, whoever took it since',
-    (driver) => {
+  ],
+
+  'takes a key that it has freed, whoever took it since': [
+    overPlaces((driver) => {
       const freed = new Set<string>()
       return {
         async remove(command) {
@@ -174,12 +173,12 @@ export const placeMutants: readonly Mutant[] = [
           return driver.reserve(command)
         },
       }
-    },
+    }),
     `${two}: rely on nothing that the other has changed`,
-  ),
-  overPlaces(
-    'checks quotas against the usage after the last reserve of its process',
-    (driver) => {
+  ],
+
+  'checks quotas against the usage after the last reserve of its process': [
+    overPlaces((driver) => {
       const usages = new Map<string, ScopeUsage>()
       const changing = ['confirm', 'release', 'remove', 'transfer', 'adopt', 'purgeExpired'] as const
       return {
@@ -193,12 +192,12 @@ export const placeMutants: readonly Mutant[] = [
           return outcome
         },
       }
-    },
+    }),
     `${two}: rely on nothing that the other has changed`,
-  ),
-  overPlaces(
-    'returns rows from a cache of its process, if another process was there before',
-    (driver, { isReopened }) => {
+  ],
+
+  'returns rows from a cache of its process, if another process was there before': [
+    overPlaces((driver, { isReopened }) => {
       if (!isReopened) return {}
       const cache = new Map<string, StorageObject | null>()
       return {
@@ -208,12 +207,12 @@ export const placeMutants: readonly Mutant[] = [
           return cache.get(name)!
         },
       }
-    },
+    }),
     `${two}: return the same, and see what the other has written`,
-  ),
-  overPlaces(
-    'remembers in its process whether it has migrated',
-    (driver) => {
+  ],
+
+  'remembers in its process whether it has migrated': [
+    overPlaces((driver) => {
       let from = 0
       return {
         async migrate() {
@@ -223,12 +222,12 @@ export const placeMutants: readonly Mutant[] = [
           return { from: before, to }
         },
       }
-    },
+    }),
     `${two}: migrate again without a change`,
-  ),
-  overPlaces(
-    'records no events in a process that was not configured to',
-    (driver, { tables, isReopened }) =>
+  ],
+
+  'records no events in a process that was not configured to': [
+    overPlaces((driver, { tables, isReopened }) =>
       !isReopened
         ? {}
         : {
@@ -241,11 +240,12 @@ export const placeMutants: readonly Mutant[] = [
               return result
             },
           },
+    ),
     `${two} with events: both record, although only one was configured to`,
-  ),
-  overPlaces(
-    'settles only claims of its own process',
-    (driver) => {
+  ],
+
+  'settles only claims of its own process': [
+    overPlaces((driver) => {
       const own = new Set<string>()
       return {
         async claimEvents(command) {
@@ -259,73 +259,73 @@ export const placeMutants: readonly Mutant[] = [
             entries: command.entries.filter(({ claim }) => own.has(claim)),
           }),
       }
-    },
+    }),
     `${two} with events: claim each event once, and settle the claims of each other`,
-  ),
-  overPlaces(
-    "doesn't check usage",
-    () => ({ checkUsage: async () => [] }),
+  ],
+
+  "doesn't check usage": [
+    overPlaces(() => ({ checkUsage: async () => [] })),
     `${spoiled}: is reported by checkUsage, which changes nothing`,
-  ),
-  overPlaces(
-    'checks all scopes that start like the given one',
-    (driver) => ({
+  ],
+
+  'checks all scopes that start like the given one': [
+    overPlaces((driver) => ({
       async checkUsage(scope) {
         const found = await driver.checkUsage(null)
         return found.filter((each) => scope === null || scope.startsWith(each.scope))
       },
-    }),
+    })),
     `${spoiled}: is reported by checkUsage, which changes nothing`,
-  ),
-  overPlaces(
-    'corrects usage that it only checks',
-    (driver) => ({ checkUsage: (scope) => driver.repairUsage(scope) }),
+  ],
+
+  'corrects usage that it only checks': [
+    overPlaces((driver) => ({ checkUsage: (scope) => driver.repairUsage(scope) })),
     `${spoiled}: is reported by checkUsage, which changes nothing`,
-  ),
-  overPlaces(
-    'reports the usage of a scope without correcting it',
-    (driver) => ({ repairUsage: (scope) => driver.checkUsage(scope) }),
+  ],
+
+  'reports the usage of a scope without correcting it': [
+    overPlaces((driver) => ({ repairUsage: (scope) => driver.checkUsage(scope) })),
     `${spoiled}: is corrected by repairUsage of its scope or of all, which returns the differences`,
-  ),
-  overPlaces(
-    'corrects all scopes when asked for one',
-    (driver) => ({
+  ],
+
+  'corrects all scopes when asked for one': [
+    overPlaces((driver) => ({
       async repairUsage(scope) {
         const repaired = await driver.repairUsage(null)
         return repaired.filter((each) => scope === null || each.scope === scope)
       },
-    }),
+    })),
     `${spoiled}: is corrected by repairUsage of its scope or of all, which returns the differences`,
-  ),
-  overPlaces(
-    'checks usage up to the first difference',
-    (driver) => ({ checkUsage: async (scope) => (await driver.checkUsage(scope)).slice(0, 1) }),
+  ],
+
+  'checks usage up to the first difference': [
+    overPlaces((driver) => ({ checkUsage: async (scope) => (await driver.checkUsage(scope)).slice(0, 1) })),
     `${spoiled}: of two scopes is reported and corrected for both`,
-  ),
-  overPlaces(
-    'reports only the new owner of a reservation that is taken over',
-    (driver) => ({
+  ],
+
+  'reports only the new owner of a reservation that is taken over': [
+    overPlaces((driver) => ({
       async reserve(command) {
         const outcome = await driver.reserve(command)
         return outcome.outcome === 'reserved' ? { ...outcome, scopes: [command.scope] } : outcome
       },
-    }),
+    })),
     `${scopes}: name both owners if a reserve takes over an expired reservation`,
     SCRIPTS.aboutExpiry,
-  ),
-  overPlaces(
-    'reports no scopes of purges',
-    (driver) => ({
+  ],
+
+  'reports no scopes of purges': [
+    overPlaces((driver) => ({
       purgeExpired: async (command) => ({ ...(await driver.purgeExpired(command)), scopes: [] }),
       purgeDeleted: async (command) => ({ ...(await driver.purgeDeleted(command)), scopes: [] }),
-    }),
+    })),
     `${scopes}: name the owner of every row that a purge drops`,
     SCRIPTS.aboutExpiry,
     SCRIPTS.aboutRemoving,
-  ),
-  overPlaces(
-    'reports no scope if a write finds its work done',
-    (driver) => ({
+  ],
+
+  'reports no scope if a write finds its work done': [
+    overPlaces((driver) => ({
       async confirm(command) {
         const outcome = await driver.confirm(command)
         const isRepeat = outcome.outcome === 'confirmed' && outcome.row.updatedAt < command.now
@@ -336,19 +336,19 @@ export const placeMutants: readonly Mutant[] = [
         const outcome = await driver.reserve(command)
         return pending && outcome.outcome === 'reserved' ? { ...outcome, scopes: [] } : outcome
       },
-    }),
+    })),
     `${scopes}: name the owner of the row if a repeated write finds its work done`,
     SCRIPTS.aboutAttempts,
-  ),
-  overPlaces(
-    'reports only the new owner of a transfer',
-    (driver) => ({
+  ],
+
+  'reports only the new owner of a transfer': [
+    overPlaces((driver) => ({
       async transfer(command) {
         const outcome = await driver.transfer(command)
         return outcome.outcome === 'transferred' ? { ...outcome, scopes: [command.to] } : outcome
       },
-    }),
+    })),
     `${scopes}: name the owner of the row if a repeated write finds its work done`,
     SCRIPTS.aboutChanges,
-  ),
-]
+  ],
+}

@@ -1,93 +1,90 @@
 import { StorageError } from '../../src/adapter.js'
-import { NO_QUOTA, SCRIPTS, gap, overDriver, overStore, overTables, type Mutant } from './mutant.js'
+import {
+  NO_QUOTA,
+  SCRIPTS,
+  gap,
+  overDriver,
+  overStore,
+  overTables,
+  driverInput,
+  storeCall,
+  driverCall,
+  type Mutants,
+} from './mutant.js'
 
 const SHOWN_ONCE = 'concurrency: lists and counts show a row exactly once while its status changes'
 
 /** These stores are correct as long as each call ends before the next begins. */
-export const raceMutants: readonly Mutant[] = [
-  {
-    defect: 'checks the quota before the write of a reserve, not as part of it',
-    createStore: overDriver((driver) => ({
-      async reserve(command) {
-        const { bytes, files, reservedBytes, reservedFiles } = await driver.usage(command.scope)
-        const { maxBytes, maxFiles } = command.quota
-        const fits =
-          (maxBytes === null || bytes + reservedBytes + command.declaredSize <= maxBytes) &&
-          (maxFiles === null || files + reservedFiles + 1 <= maxFiles)
-        if (!fits) return driver.reserve(command)
-        await gap()
-        return driver.reserve({ ...command, quota: NO_QUOTA })
-      },
-    })),
-    rejectedBy: [
-      'concurrency: reserves fill the quota of files exactly',
-      'concurrency: reserves fill the quota of bytes as far as possible without exceeding it',
-      SCRIPTS.overAQuota,
-    ],
-  },
-  {
-    defect: 'checks the quota before the write of a confirm, not as part of it',
-    createStore: overDriver((driver) => ({
-      async confirm(command) {
-        const pending = await driver.findPending({ ...command, uploadId: null })
-        if (!pending || (await driver.findActive(command))) return driver.confirm(command)
-        const { bytes, reservedBytes } = await driver.usage(pending.scope)
-        const max = command.quota.maxBytes
-        const fits = max === null || bytes + reservedBytes - pending.declaredSize! + command.size <= max
-        await gap()
-        return driver.confirm(fits ? { ...command, quota: NO_QUOTA } : command)
-      },
-    })),
-    rejectedBy: ['concurrency: confirms that grow never exceed the quota', SCRIPTS.overAQuota],
-  },
-  {
-    defect: 'checks the owner of a key before the write, not as part of it',
-    createStore: overDriver((driver) => ({
-      async reserve(command) {
-        const row = await driver.find(command)
-        const foreign = row !== null && row.status !== 'deleted' && row.scope !== command.scope
-        if (foreign) return driver.reserve(command)
-        await gap()
-        const taken = await driver.findPending({ ...command, id: null, uploadId: null })
-        if (taken && taken.scope !== command.scope)
-          await driver.release({ ...command, id: null, scope: null, uploadId: null })
-        return driver.reserve(command)
-      },
-    })),
-    rejectedBy: ['concurrency: only one of many scopes gets a key', SCRIPTS.overOneKey],
-  },
-  {
-    defect: 'lets the last upload id win',
-    createStore: overStore((store) => ({
-      async setUploadId(input) {
-        const { bucket, key, id } = input
-        const pending = await store.findPending({ bucket, key }).catch(() => null)
-        if (!pending || pending.id !== id || pending.uploadId !== null) return store.setUploadId(input)
-        await gap()
-        return store.setUploadId(input).catch(() => ({ ...pending, uploadId: input.uploadId }))
-      },
-    })),
-    rejectedBy: ['concurrency: only one of several upload ids is set', SCRIPTS.overOneKey],
-  },
-  {
-    defect: 'confirms an attempt that was released in the meantime',
-    createStore: overStore((store) => ({
-      async confirm(input) {
-        const pending = await store.findPending({ ...input, uploadId: null }).catch(() => null)
-        await gap()
-        return store.confirm(input).catch(async (error: unknown) => {
-          if (!pending || !(error instanceof StorageError) || error.code !== 'OBJECT_NOT_FOUND') throw error
-          const { scope, bucket, key, declaredSize, expiresAt } = pending
-          await store.reserve({ scope, bucket, key, declaredSize: declaredSize!, expiresAt: expiresAt! })
-          return store.confirm({ ...input, id: null })
-        })
-      },
-    })),
-    rejectedBy: ['concurrency: either confirm or release wins an attempt', SCRIPTS.overOneKey],
-  },
-  {
-    defect: 'refuses a confirm if its repeat was faster',
-    createStore: overDriver((driver) => {
+export const raceMutants: Mutants = {
+  'checks the quota before the write of a reserve, not as part of it': [
+    driverInput('reserve', async (command, driver) => {
+      const { bytes, files, reservedBytes, reservedFiles } = await driver.usage(command.scope)
+      const { maxBytes, maxFiles } = command.quota
+      const fits =
+        (maxBytes === null || bytes + reservedBytes + command.declaredSize <= maxBytes) &&
+        (maxFiles === null || files + reservedFiles + 1 <= maxFiles)
+      if (!fits) return command
+      await gap()
+      return { ...command, quota: NO_QUOTA }
+    }),
+    'concurrency: reserves fill the quota of files exactly',
+    'concurrency: reserves fill the quota of bytes as far as possible without exceeding it',
+    SCRIPTS.overAQuota,
+  ],
+  'checks the quota before the write of a confirm, not as part of it': [
+    driverInput('confirm', async (command, driver) => {
+      const pending = await driver.findPending({ ...command, uploadId: null })
+      if (!pending || (await driver.findActive(command))) return command
+      const { bytes, reservedBytes } = await driver.usage(pending.scope)
+      const max = command.quota.maxBytes
+      const fits = max === null || bytes + reservedBytes - pending.declaredSize! + command.size <= max
+      await gap()
+      return fits ? { ...command, quota: NO_QUOTA } : command
+    }),
+    'concurrency: confirms that grow never exceed the quota',
+    SCRIPTS.overAQuota,
+  ],
+  'checks the owner of a key before the write, not as part of it': [
+    driverInput('reserve', async (command, driver) => {
+      const row = await driver.find(command)
+      const foreign = row !== null && row.status !== 'deleted' && row.scope !== command.scope
+      if (foreign) return command
+      await gap()
+      const taken = await driver.findPending({ ...command, id: null, uploadId: null })
+      if (taken && taken.scope !== command.scope)
+        await driver.release({ ...command, id: null, scope: null, uploadId: null })
+      return command
+    }),
+    'concurrency: only one of many scopes gets a key',
+    SCRIPTS.overOneKey,
+  ],
+  'lets the last upload id win': [
+    storeCall('setUploadId', async (input, store) => {
+      const { bucket, key, id } = input
+      const pending = await store.findPending({ bucket, key }).catch(() => null)
+      if (!pending || pending.id !== id || pending.uploadId !== null) return store.setUploadId(input)
+      await gap()
+      return store.setUploadId(input).catch(() => ({ ...pending, uploadId: input.uploadId }))
+    }),
+    'concurrency: only one of several upload ids is set',
+    SCRIPTS.overOneKey,
+  ],
+  'confirms an attempt that was released in the meantime': [
+    storeCall('confirm', async (input, store) => {
+      const pending = await store.findPending({ ...input, uploadId: null }).catch(() => null)
+      await gap()
+      return store.confirm(input).catch(async (error: unknown) => {
+        if (!pending || !(error instanceof StorageError) || error.code !== 'OBJECT_NOT_FOUND') throw error
+        const { scope, bucket, key, declaredSize, expiresAt } = pending
+        await store.reserve({ scope, bucket, key, declaredSize: declaredSize!, expiresAt: expiresAt! })
+        return store.confirm({ ...input, id: null })
+      })
+    }),
+    'concurrency: either confirm or release wins an attempt',
+    SCRIPTS.overOneKey,
+  ],
+  'refuses a confirm if its repeat was faster': [
+    overDriver((driver) => {
       let waiting = 0
       return {
         async confirm(command) {
@@ -100,11 +97,10 @@ export const raceMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['concurrency: repeats of one confirm create one object'],
-  },
-  {
-    defect: 'refuses a reserve if its repeat was faster',
-    createStore: overStore((store) => {
+    'concurrency: repeats of one confirm create one object',
+  ],
+  'refuses a reserve if its repeat was faster': [
+    overStore((store) => {
       const beginning = new Set<string>()
       return {
         async reserve(input) {
@@ -117,11 +113,10 @@ export const raceMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['concurrency: repeats of one reserve create one attempt'],
-  },
-  {
-    defect: 'omits an object from lists while its replacement is being confirmed',
-    createStore: overDriver((driver) => {
+    'concurrency: repeats of one reserve create one attempt',
+  ],
+  'omits an object from lists while its replacement is being confirmed': [
+    overDriver((driver) => {
       const replacing = new Set<string>()
       return {
         async confirm(command) {
@@ -138,25 +133,21 @@ export const raceMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['concurrency: an object that stays active is in every listing of active rows exactly once'],
-  },
-  {
-    defect: 'removes the object and its replacement in two steps',
-    createStore: overDriver((driver) => ({
-      async remove(command) {
-        const scope = command.scope
-        const active = await driver.findActive(command)
-        if (!active || (scope !== null && active.scope !== scope)) return driver.remove(command)
-        await driver.release({ ...command, id: null, uploadId: null })
-        await gap()
-        return driver.remove(command)
-      },
-    })),
-    rejectedBy: [SCRIPTS.overOneKey],
-  },
-  {
-    defect: 'returns usage from a cache filled before a write',
-    createStore: overDriver((driver) => {
+    'concurrency: an object that stays active is in every listing of active rows exactly once',
+  ],
+  'removes the object and its replacement in two steps': [
+    driverInput('remove', async (command, driver) => {
+      const scope = command.scope
+      const active = await driver.findActive(command)
+      if (!active || (scope !== null && active.scope !== scope)) return command
+      await driver.release({ ...command, id: null, uploadId: null })
+      await gap()
+      return command
+    }),
+    SCRIPTS.overOneKey,
+  ],
+  'returns usage from a cache filled before a write': [
+    overDriver((driver) => {
       const cache = new Map<string, Awaited<ReturnType<typeof driver.usage>>>()
       return {
         async usage(scope) {
@@ -194,27 +185,23 @@ export const raceMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: [SCRIPTS.concurrent],
-  },
-  {
-    defect: 'checks the owner of an expired key before the write, not as part of it',
-    createStore: overDriver((driver) => ({
-      async reserve(command) {
-        const pending = await driver.findPending({ ...command, id: null, uploadId: null })
-        const isExpired = pending && pending.scope !== command.scope && pending.expiresAt! <= command.now
-        if (!isExpired) return driver.reserve(command)
-        await gap()
-        const taken = await driver.findPending({ ...command, id: null, uploadId: null })
-        if (taken && taken.id !== pending.id)
-          await driver.release({ ...command, id: null, scope: null, uploadId: null })
-        return driver.reserve(command)
-      },
-    })),
-    rejectedBy: ['concurrency: only one of many scopes takes over an expired reservation'],
-  },
-  {
-    defect: 'counts an object and its replacement while it is being replaced',
-    createStore: overDriver((driver) => {
+    SCRIPTS.concurrent,
+  ],
+  'checks the owner of an expired key before the write, not as part of it': [
+    driverInput('reserve', async (command, driver) => {
+      const pending = await driver.findPending({ ...command, id: null, uploadId: null })
+      const isExpired = pending && pending.scope !== command.scope && pending.expiresAt! <= command.now
+      if (!isExpired) return command
+      await gap()
+      const taken = await driver.findPending({ ...command, id: null, uploadId: null })
+      if (taken && taken.id !== pending.id)
+        await driver.release({ ...command, id: null, scope: null, uploadId: null })
+      return command
+    }),
+    'concurrency: only one of many scopes takes over an expired reservation',
+  ],
+  'counts an object and its replacement while it is being replaced': [
+    overDriver((driver) => {
       let replacing = 0
       return {
         async confirm(command) {
@@ -230,43 +217,36 @@ export const raceMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['concurrency: usage never exceeds what the scope holds while objects are replaced'],
-  },
-  {
-    defect: 'lists pending and active rows in two steps',
-    createStore: overDriver((driver) => ({
-      async list(query) {
-        if (query.statuses.length < 2) return driver.list(query)
-        const pages = []
-        for (const status of query.statuses) {
-          pages.push(await driver.list({ ...query, statuses: [status] }))
-          await gap()
-        }
-        return pages
-          .flat()
-          .sort((a, b) => (a.id < b.id ? 1 : -1))
-          .slice(0, query.limit)
-      },
-    })),
-    rejectedBy: [SHOWN_ONCE],
-  },
-  {
-    defect: 'counts pending and active rows in two steps',
-    createStore: overDriver((driver) => ({
-      async count(query) {
-        let rows = 0
-        for (const status of query.statuses) {
-          rows += await driver.count({ ...query, statuses: [status] })
-          await gap()
-        }
-        return rows
-      },
-    })),
-    rejectedBy: [SHOWN_ONCE],
-  },
-  {
-    defect: 'writes the leftover of a release a step later',
-    createStore: overTables((tables, driver) => ({
+    'concurrency: usage never exceeds what the scope holds while objects are replaced',
+  ],
+  'lists pending and active rows in two steps': [
+    driverCall('list', async (query, driver) => {
+      if (query.statuses.length < 2) return driver.list(query)
+      const pages = []
+      for (const status of query.statuses) {
+        pages.push(await driver.list({ ...query, statuses: [status] }))
+        await gap()
+      }
+      return pages
+        .flat()
+        .sort((a, b) => (a.id < b.id ? 1 : -1))
+        .slice(0, query.limit)
+    }),
+    SHOWN_ONCE,
+  ],
+  'counts pending and active rows in two steps': [
+    driverCall('count', async (query, driver) => {
+      let rows = 0
+      for (const status of query.statuses) {
+        rows += await driver.count({ ...query, statuses: [status] })
+        await gap()
+      }
+      return rows
+    }),
+    SHOWN_ONCE,
+  ],
+  'writes the leftover of a release a step later': [
+    overTables((tables, driver) => ({
       async release(command) {
         const set = tables.leftovers.set.bind(tables.leftovers)
         const late: Parameters<typeof set>[0][] = []
@@ -279,9 +259,7 @@ export const raceMutants: readonly Mutant[] = [
         return result
       },
     })),
-    rejectedBy: [
-      'concurrency: a leftover is listed as soon as its attempt is gone, however that ended',
-      SCRIPTS.overOneKey,
-    ],
-  },
-]
+    'concurrency: a leftover is listed as soon as its attempt is gone, however that ended',
+    SCRIPTS.overOneKey,
+  ],
+}

@@ -1,87 +1,68 @@
 import { StorageError, type ScopeUsage, type StorageObjectStore } from '../../src/adapter.js'
-import { SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
+import {
+  SCRIPTS,
+  overStore,
+  storeResult,
+  storeCall,
+  driverResult,
+  type Mutants,
+  type Mutant,
+} from './mutant.js'
 
-export const usageMutants: readonly Mutant[] = [
-  {
-    defect: 'counts the whole size of a pending overwrite as reserved',
-    createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        const { objects } = await store.listByScope({ scope, status: 'pending', limit: 1000 })
-        return { ...usage, reservedBytes: objects.reduce((sum, { declaredSize }) => sum + declaredSize!, 0) }
-      },
+export const usageMutants: Mutants = {
+  'counts the whole size of a pending overwrite as reserved': [
+    storeResult('getScopeUsage', async (usage, scope, store) => {
+      const { objects } = await store.listByScope({ scope, status: 'pending', limit: 1000 })
+      return { ...usage, reservedBytes: objects.reduce((sum, { declaredSize }) => sum + declaredSize!, 0) }
+    }),
+    'getScopeUsage: counts only the growth of an overwrite as reserved, and no file',
+    SCRIPTS.ofAnything,
+  ],
+  'counts a pending overwrite as a reserved file': [
+    storeResult('getScopeUsage', async (usage, scope, store) => ({
+      ...usage,
+      reservedFiles: await store.countByScope(scope, 'pending'),
     })),
-    rejectedBy: [
-      'getScopeUsage: counts only the growth of an overwrite as reserved, and no file',
-      SCRIPTS.ofAnything,
-    ],
-  },
-  {
-    defect: 'counts a pending overwrite as a reserved file',
-    createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        return { ...usage, reservedFiles: await store.countByScope(scope, 'pending') }
-      },
+    'getScopeUsage: counts only the growth of an overwrite as reserved, and no file',
+    SCRIPTS.ofAnything,
+  ],
+  'excludes expired reservations from usage': [
+    storeResult('getScopeUsage', async (usage, scope, store) => {
+      const expired = await store.listExpired({ scope })
+      return { ...usage, reservedFiles: usage.reservedFiles - expired.length }
+    }),
+    'getScopeUsage: counts an expired reservation until it is dropped',
+    SCRIPTS.ofAnything,
+  ],
+  'records the declared size of a confirmed object': [
+    storeCall('confirm', async (input, store) => {
+      const pending = await store.findPending(input)
+      const { size } = input
+      const row = await store.confirm({ ...input, size: pending?.declaredSize ?? size })
+      return { ...row, size }
+    }),
+    'getScopeUsage: counts the bytes and files of active objects, over all buckets',
+    SCRIPTS.ofAnything,
+  ],
+  'stores sizes in 32 bits': [
+    storeResult('getScopeUsage', (usage) => ({
+      ...usage,
+      bytes: usage.bytes >>> 0,
+      reservedBytes: usage.reservedBytes >>> 0,
     })),
-    rejectedBy: [
-      'getScopeUsage: counts only the growth of an overwrite as reserved, and no file',
-      SCRIPTS.ofAnything,
-    ],
-  },
-  {
-    defect: 'excludes expired reservations from usage',
-    createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        const expired = await store.listExpired({ scope })
-        return { ...usage, reservedFiles: usage.reservedFiles - expired.length }
-      },
-    })),
-    rejectedBy: ['getScopeUsage: counts an expired reservation until it is dropped', SCRIPTS.ofAnything],
-  },
-  {
-    defect: 'records the declared size of a confirmed object',
-    createStore: overStore((store) => ({
-      async confirm(input) {
-        const pending = await store.findPending(input)
-        const { size } = input
-        const row = await store.confirm({ ...input, size: pending?.declaredSize ?? size })
-        return { ...row, size }
-      },
-    })),
-    rejectedBy: [
-      'getScopeUsage: counts the bytes and files of active objects, over all buckets',
-      SCRIPTS.ofAnything,
-    ],
-  },
-  {
-    defect: 'stores sizes in 32 bits',
-    createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        return { ...usage, bytes: usage.bytes >>> 0, reservedBytes: usage.reservedBytes >>> 0 }
-      },
-    })),
-    rejectedBy: ['records: keeps sizes exactly, from 0 to the largest safe integer', SCRIPTS.ofAnything],
-  },
-  {
-    defect: 'allows sums above the largest safe integer',
-    createStore: overDriver((driver) => ({
-      async reserve(command) {
-        const result = await driver.reserve(command)
-        if (result.outcome !== 'sum') return result
-        return driver.reserve({ ...command, declaredSize: 0 })
-      },
-    })),
-    rejectedBy: [
-      'getScopeUsage: refuses a reserve that would take the sum above the largest safe integer, and changes nothing',
-      SCRIPTS.ofAnything,
-    ],
-  },
-  {
-    defect: 'refuses the usage of an unknown scope',
-    createStore: overStore((store) => {
+    'records: keeps sizes exactly, from 0 to the largest safe integer',
+    SCRIPTS.ofAnything,
+  ],
+  'allows sums above the largest safe integer': [
+    driverResult('reserve', (result, command, driver) => {
+      if (result.outcome !== 'sum') return result
+      return driver.reserve({ ...command, declaredSize: 0 })
+    }),
+    'getScopeUsage: refuses a reserve that would take the sum above the largest safe integer, and changes nothing',
+    SCRIPTS.ofAnything,
+  ],
+  'refuses the usage of an unknown scope': [
+    overStore((store) => {
       const scopes = new Set<string>()
       return {
         async reserve(input) {
@@ -95,35 +76,26 @@ export const usageMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['getScopeUsage: returns zeros for an unknown scope'],
-  },
-  {
-    defect: 'counts the objects of one bucket',
-    createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        const { objects } = await store.listByScope({ scope, status: 'active', limit: 1000 })
-        const elsewhere = objects.filter(({ bucket }) => bucket === 'other bucket')
-        return { ...usage, files: usage.files - elsewhere.length }
-      },
-    })),
-    rejectedBy: ['getScopeUsage: counts the bytes and files of active objects, over all buckets'],
-  },
-  {
-    defect: 'counts only the largest pending row as reserved',
-    createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        const { objects } = await store.listByScope({ scope, limit: 1000 })
-        if (objects.some(({ status }) => status === 'active')) return usage
-        return { ...usage, reservedBytes: Math.max(0, ...objects.map(({ declaredSize }) => declaredSize!)) }
-      },
-    })),
-    rejectedBy: ['getScopeUsage: counts the declared sizes of pending rows as reserved'],
-  },
-  {
-    defect: 'counts a displaced attempt as reserved',
-    createStore: overUsage((store, add) => ({
+    'getScopeUsage: returns zeros for an unknown scope',
+  ],
+  'counts the objects of one bucket': [
+    storeResult('getScopeUsage', async (usage, scope, store) => {
+      const { objects } = await store.listByScope({ scope, status: 'active', limit: 1000 })
+      const elsewhere = objects.filter(({ bucket }) => bucket === 'other bucket')
+      return { ...usage, files: usage.files - elsewhere.length }
+    }),
+    'getScopeUsage: counts the bytes and files of active objects, over all buckets',
+  ],
+  'counts only the largest pending row as reserved': [
+    storeResult('getScopeUsage', async (usage, scope, store) => {
+      const { objects } = await store.listByScope({ scope, limit: 1000 })
+      if (objects.some(({ status }) => status === 'active')) return usage
+      return { ...usage, reservedBytes: Math.max(0, ...objects.map(({ declaredSize }) => declaredSize!)) }
+    }),
+    'getScopeUsage: counts the declared sizes of pending rows as reserved',
+  ],
+  'counts a displaced attempt as reserved': [
+    overUsage((store, add) => ({
       async reserve(input) {
         const pending = await store.findPending(input)
         const row = await store.reserve(input)
@@ -133,11 +105,10 @@ export const usageMutants: readonly Mutant[] = [
         return row
       },
     })),
-    rejectedBy: ['getScopeUsage: counts only the latest attempt of a key'],
-  },
-  {
-    defect: 'counts a replaced object and its replacement',
-    createStore: overUsage((store, add) => ({
+    'getScopeUsage: counts only the latest attempt of a key',
+  ],
+  'counts a replaced object and its replacement': [
+    overUsage((store, add) => ({
       async confirm(input) {
         const active = await store.findActive(input)
         const row = await store.confirm(input)
@@ -145,11 +116,10 @@ export const usageMutants: readonly Mutant[] = [
         return row
       },
     })),
-    rejectedBy: ['getScopeUsage: counts a confirmed overwrite once, with its own size'],
-  },
-  {
-    defect: 'counts a removed replacement as reserved',
-    createStore: overUsage((store, add) => ({
+    'getScopeUsage: counts a confirmed overwrite once, with its own size',
+  ],
+  'counts a removed replacement as reserved': [
+    overUsage((store, add) => ({
       async remove(input) {
         const pending = await store.findPending(input)
         const row = await store.remove(input)
@@ -157,13 +127,10 @@ export const usageMutants: readonly Mutant[] = [
         return row
       },
     })),
-    rejectedBy: [
-      'getScopeUsage: frees the usage of released attempts, and of removed objects and their replacements',
-    ],
-  },
-  {
-    defect: 'counts only the growth of a reserve over a removed object',
-    createStore: overUsage((store, add) => ({
+    'getScopeUsage: frees the usage of released attempts, and of removed objects and their replacements',
+  ],
+  'counts only the growth of a reserve over a removed object': [
+    overUsage((store, add) => ({
       async reserve(input) {
         const newest = await store.find(input)
         const row = await store.reserve(input)
@@ -171,11 +138,10 @@ export const usageMutants: readonly Mutant[] = [
         return row
       },
     })),
-    rejectedBy: ['getScopeUsage: counts the whole declared size of a reserve after the object was removed'],
-  },
-  {
-    defect: 'counts a reservation that another scope took over',
-    createStore: overUsage((store, add) => ({
+    'getScopeUsage: counts the whole declared size of a reserve after the object was removed',
+  ],
+  'counts a reservation that another scope took over': [
+    overUsage((store, add) => ({
       async reserve(input) {
         const pending = await store.findPending({ bucket: input.bucket, key: input.key })
         const row = await store.reserve(input)
@@ -183,31 +149,19 @@ export const usageMutants: readonly Mutant[] = [
         return row
       },
     })),
-    rejectedBy: ['getScopeUsage: frees the usage of a scope whose expired reservation is taken over'],
-  },
-  {
-    defect: 'sums at most 20 files',
-    createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        return { ...usage, files: Math.min(usage.files, 20) }
-      },
-    })),
-    rejectedBy: ['getScopeUsage: is the sum over many files'],
-  },
-  {
-    defect: 'shrinks a confirm that would take the sum above the largest safe integer',
-    createStore: overDriver((driver) => ({
-      async confirm(command) {
-        const result = await driver.confirm(command)
-        return result.outcome === 'sum' ? driver.confirm({ ...command, size: 0 }) : result
-      },
-    })),
-    rejectedBy: [
-      'getScopeUsage: refuses a confirm that would take the sum above the largest safe integer, and changes nothing',
-    ],
-  },
-]
+    'getScopeUsage: frees the usage of a scope whose expired reservation is taken over',
+  ],
+  'sums at most 20 files': [
+    storeResult('getScopeUsage', (usage) => ({ ...usage, files: Math.min(usage.files, 20) })),
+    'getScopeUsage: is the sum over many files',
+  ],
+  'shrinks a confirm that would take the sum above the largest safe integer': [
+    driverResult('confirm', (result, command, driver) =>
+      result.outcome === 'sum' ? driver.confirm({ ...command, size: 0 }) : result,
+    ),
+    'getScopeUsage: refuses a confirm that would take the sum above the largest safe integer, and changes nothing',
+  ],
+}
 
 /** Adds wrong amounts to the usage of scopes. */
 function overUsage(

@@ -1,6 +1,6 @@
 import { memoryAdapter } from '@svc/db/memory'
 import { expect, it } from 'vitest'
-import { MUTANTS } from '../broken-stores/index.js'
+import { BROKEN_STORES } from '../broken-stores/index.js'
 import type { Mutant } from '../broken-stores/mutant.js'
 import { isLongLists } from '../conformance-groups.js'
 import { collectTests } from './collect-tests.js'
@@ -40,8 +40,7 @@ async function shownSpecific(mutant: Mutant): Promise<readonly string[]> {
 /** Returns the cases that no mutant which names them shows to be specific. Tries the mutants that name the fewest first. */
 async function unspecificCases(titles: readonly string[]): Promise<readonly string[]> {
   const left = new Set(titles.filter((title) => !isScript(title)))
-  const mutants = Object.values(MUTANTS).flat()
-  const untried = new Set(mutants.toSorted((a, b) => a.rejectedBy.length - b.rejectedBy.length))
+  const untried = new Set(BROKEN_STORES.toSorted((a, b) => a.rejectedBy.length - b.rejectedBy.length))
   for (const title of left) {
     for (const mutant of untried) {
       if (!mutant.rejectedBy.includes(title) || !left.has(title)) continue

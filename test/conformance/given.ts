@@ -6,6 +6,7 @@ import type {
   ReserveInput,
   StorageObjectStore,
 } from '../../src/core/store/contract.js'
+import { holds } from './assertions.js'
 import { EARLY_IDS, attemptIdOf } from './attempt-ids.js'
 import type { ManualClock } from './clock.js'
 import { HOUR } from './clock.js'
@@ -77,6 +78,13 @@ export class Given {
     })
   }
 
+  /** Adopts bytes that nothing names, and returns their object. */
+  async adopted(changes: Partial<AdoptInput> = {}): Promise<StorageObject> {
+    const { object, known } = await this.adopt(changes)
+    holds(object !== null && !known, 'the bytes are known')
+    return object
+  }
+
   /** Claims and settles all events, and returns their changes. Those of one object are in order. */
   async takeEvents(): Promise<ReportedChange[]> {
     const changes: ReportedChange[] = []
@@ -112,6 +120,8 @@ export class Given {
     return { ...this.at, scope: this.scope, dueAt: null, ...fields }
   }
 }
+
+export const NO_USAGE = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
 /** Returns the numbers from 0 to `count - 1`. */
 export function numbers(count: number): number[] {

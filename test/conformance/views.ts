@@ -14,6 +14,7 @@ import type { Call } from './calls.js'
 import { callModel, callStore } from './calls.js'
 import { outcomeDifference } from './difference.js'
 import { allEvents } from './event-views.js'
+import { NO_USAGE } from './given.js'
 import { compareBytes } from './model/rows.js'
 import type { Notation } from './notation.js'
 import type { ReferenceModel } from './reference-model.js'
@@ -101,8 +102,6 @@ const scopesView: View = {
     return chunks([...listed, ...empty].sort((a, b) => compareBytes(a.scope, b.scope)))
   },
 }
-
-const NO_USAGE = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
 function storedView(bucket: string): View {
   return {

@@ -1,18 +1,9 @@
-import type { StorageObject } from '../../../src/core/store/records.js'
 import { holds, refused, same, sameFields } from '../assertions.js'
 import { HOUR, MINUTE } from '../clock.js'
-import type { CaseGroup, Given } from '../given.js'
-import { idsOf } from '../given.js'
+import type { CaseGroup } from '../given.js'
+import { NO_USAGE, idsOf } from '../given.js'
 
-const NOTHING = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 const KNOWN_AS_LEFTOVER = { object: null, known: true }
-
-/** Returns the row of bytes that were not known. */
-async function adopted(given: Given, changes: Parameters<Given['adopt']>[0] = {}): Promise<StorageObject> {
-  const { object, known } = await given.adopt(changes)
-  holds(object !== null && !known, 'the bytes are known')
-  return object
-}
 
 export const knownBytesCases: CaseGroup = {
   title: 'adopt of known bytes',
@@ -38,7 +29,7 @@ export const knownBytesCases: CaseGroup = {
 
     'ignores the key of a row that has a storage key': async (given) => {
       await given.activate({ key: 'a', storageKey: 'b' })
-      sameFields(await adopted(given, { storageKey: 'a' }), { storageKey: 'a' })
+      sameFields(await given.adopted({ storageKey: 'a' }), { storageKey: 'a' })
     },
 
     'returns null for a leftover': async (given) => {
@@ -49,7 +40,7 @@ export const knownBytesCases: CaseGroup = {
       await store.release({ ...at, key: 'b' })
       same(await given.adopt({ storageKey: 'stored' }), KNOWN_AS_LEFTOVER, 'by its storage key')
       same(await given.adopt({ storageKey: 'b' }), KNOWN_AS_LEFTOVER, 'by its key')
-      sameFields(await adopted(given, { storageKey: 'a' }), { storageKey: 'a' })
+      sameFields(await given.adopted({ storageKey: 'a' }), { storageKey: 'a' })
       same((await given.leftovers()).length, 2, 'leftovers')
       same(await store.countByScope(scope), 1, 'rows of the scope')
     },
@@ -59,7 +50,7 @@ export const knownBytesCases: CaseGroup = {
       const { attemptId } = await given.history({ key: 'a', storageKey: 'stored' })
       same(await given.adopt({ storageKey: 'stored' }), KNOWN_AS_LEFTOVER, 'with a leftover')
       await store.forgetLeftover({ attemptId })
-      sameFields(await adopted(given, { storageKey: 'stored' }), { storageKey: 'stored' })
+      sameFields(await given.adopted({ storageKey: 'stored' }), { storageKey: 'stored' })
     },
 
     'looks only in the bucket of the bytes': async (given) => {
@@ -67,8 +58,8 @@ export const knownBytesCases: CaseGroup = {
       await given.activate({ bucket: 'another', storageKey: 'stored' })
       await given.reserve({ bucket: 'another', key: 'a', storageKey: 'ended' })
       await store.release({ bucket: 'another', key: 'a' })
-      sameFields(await adopted(given, { key: 'b', storageKey: 'stored' }), { storageKey: 'stored' })
-      sameFields(await adopted(given, { key: 'c', storageKey: 'ended' }), { storageKey: 'ended' })
+      sameFields(await given.adopted({ key: 'b', storageKey: 'stored' }), { storageKey: 'stored' })
+      sameFields(await given.adopted({ key: 'c', storageKey: 'ended' }), { storageKey: 'ended' })
     },
 
     'returns an active row before a pending one, then the one with the lowest key in byte order': async (
@@ -125,7 +116,7 @@ export const adoptConflictCases: CaseGroup = {
       await refused(() => given.adopt({ key: 'a' }), 'KEY_CONFLICT')
       for (const row of [own, foreign]) same(await store.find(row), row, 'the pending row')
       clock.advance(1)
-      sameFields(await adopted(given), { storageKey: 'adopted' })
+      sameFields(await given.adopted(), { storageKey: 'adopted' })
     },
 
     'ends an upload that has expired, of any scope': async (given) => {
@@ -135,8 +126,8 @@ export const adoptConflictCases: CaseGroup = {
         await given.reserve({ key: 'a', scope: otherScope, storageKey: 'foreign', uploadId: 'upload' }),
       ]
       clock.advance(2 * HOUR)
-      await adopted(given, { storageKey: 'first' })
-      await adopted(given, { key: 'a', storageKey: 'second' })
+      await given.adopted({ storageKey: 'first' })
+      await given.adopted({ key: 'a', storageKey: 'second' })
       const leftovers = await given.leftovers()
       same(
         leftovers.map(({ attemptId, since }) => ({ attemptId, since })),
@@ -147,8 +138,8 @@ export const adoptConflictCases: CaseGroup = {
       )
       const scopes = leftovers.map((each) => each.scope)
       same(scopes.sort(), [scope, otherScope].sort(), 'scopes of the leftovers')
-      same(await store.getScopeUsage(scope), { ...NOTHING, bytes: 20, files: 2 }, 'usage')
-      same(await store.getScopeUsage(otherScope), NOTHING, 'usage of the other scope')
+      same(await store.getScopeUsage(scope), { ...NO_USAGE, bytes: 20, files: 2 }, 'usage')
+      same(await store.getScopeUsage(otherScope), NO_USAGE, 'usage of the other scope')
       for (const each of [scope, otherScope]) {
         same(await store.countByScope(each, 'pending'), 0, `pending rows of ${each}`)
       }
@@ -159,7 +150,7 @@ export const adoptConflictCases: CaseGroup = {
     'gives the key of history to a new object': async (given) => {
       const { store, at, scope } = given
       const deleted = await given.history({ scope: given.otherScope })
-      const row = await adopted(given)
+      const row = await given.adopted()
       sameFields(row, { scope })
       holds(row.id !== deleted.id, 'the new object has the id of the history')
       same(await store.find(at), row, 'the result of find')
@@ -177,7 +168,7 @@ export const receivingCases: CaseGroup = {
       const usage = await store.getScopeUsage(scope)
       clock.advance(MINUTE)
       const other = { filename: 'x', contentType: 'y', metadata: {}, route: 'z', eTag: 'w', size: 99 }
-      const row = await adopted(given, other)
+      const row = await given.adopted(other)
       same(row, { ...active, storageKey: 'adopted', updatedAt: clock.now() })
       same(await store.findActive(at), row, 'the active row')
       same(await store.getScopeUsage(scope), usage, 'usage')
@@ -189,12 +180,12 @@ export const receivingCases: CaseGroup = {
       await given.activate()
       const { bytes } = await store.getScopeUsage(scope)
       await given.reserve({ key: 'another', declaredSize: Number.MAX_SAFE_INTEGER - bytes })
-      sameFields(await adopted(given, { size: 99 }), { storageKey: 'adopted', size: bytes })
+      sameFields(await given.adopted({ size: 99 }), { storageKey: 'adopted', size: bytes })
     },
 
     'works for bytes under its own key': async (given) => {
       await given.activate({ key: 'a' })
-      const row = await adopted(given, { key: 'a', storageKey: 'a' })
+      const row = await given.adopted({ key: 'a', storageKey: 'a' })
       sameFields(row, { storageKey: 'a' })
       same(await given.adopt({ key: 'a', storageKey: 'a' }), { object: row, known: true }, 'a repeat')
     },
@@ -217,9 +208,9 @@ export const receivingCases: CaseGroup = {
       await refused(() => given.adopt(), 'KEY_CONFLICT')
       same(await store.findActive(at), active, 'the active row')
       clock.advance(2 * HOUR)
-      sameFields(await adopted(given), { id: active.id, storageKey: 'adopted' })
+      sameFields(await given.adopted(), { id: active.id, storageKey: 'adopted' })
       same(await store.findPending(at), null, 'the replacement')
-      same(await store.getScopeUsage(scope), { ...NOTHING, bytes: 10, files: 1 }, 'usage')
+      same(await store.getScopeUsage(scope), { ...NO_USAGE, bytes: 10, files: 1 }, 'usage')
       sameFields((await given.leftovers())[0] ?? null, { attemptId, storageKey: 'replacement' })
     },
 
@@ -227,7 +218,7 @@ export const receivingCases: CaseGroup = {
       const { store, clock, at } = given
       const { attemptId, expiresAt } = await given.reserve({ expiresAt: clock.in(2 * HOUR) })
       await given.confirm()
-      await adopted(given)
+      await given.adopted()
       await store.remove(at)
       const times = { since: clock.now(), writableUntil: expiresAt! }
       same(await given.leftovers(), [

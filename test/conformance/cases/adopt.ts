@@ -3,17 +3,8 @@ import { holds, refusedField, same, sameFields } from '../assertions.js'
 import { isAttemptId } from '../attempt-ids.js'
 import { END_OF_TIME, HOUR, MINUTE } from '../clock.js'
 import { AWKWARD, longest } from '../properties/texts.js'
-import type { CaseGroup, Given } from '../given.js'
-import { idsOf } from '../given.js'
-
-const NOTHING = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
-
-/** Returns the row of bytes that were not known. */
-async function adopted(given: Given, changes: Parameters<Given['adopt']>[0] = {}): Promise<StorageObject> {
-  const { object, known } = await given.adopt(changes)
-  holds(object !== null && !known, 'the bytes are known')
-  return object
-}
+import type { CaseGroup } from '../given.js'
+import { NO_USAGE, idsOf } from '../given.js'
 
 export const adoptCases: CaseGroup = {
   title: 'adopt',
@@ -25,7 +16,7 @@ export const adoptCases: CaseGroup = {
         ...{ storageKey: 'stored', size: 7, eTag: 'etag', route: 'route', filename: 'name' },
         ...{ contentType: 'text/plain', metadata: { a: '1' } },
       }
-      const row = await adopted(given, { ...fields, createdAt })
+      const row = await given.adopted({ ...fields, createdAt })
       const { id } = row
       holds(isAttemptId(id), `the id ${id} is not a lower-case UUIDv7`)
       const now = clock.now()
@@ -37,13 +28,13 @@ export const adoptCases: CaseGroup = {
       same(await store.findActive(at), row, 'the active row')
       same((await store.listByScope({ scope, route: 'route' })).objects, [row], 'the list')
       same(await store.countByScope(scope, 'active'), 1, 'rows of the scope')
-      same(await store.getScopeUsage(scope), { ...NOTHING, bytes: 7, files: 1 }, 'usage')
+      same(await store.getScopeUsage(scope), { ...NO_USAGE, bytes: 7, files: 1 }, 'usage')
       same(await store.checkUsage(), [], 'checkUsage')
       same(await given.leftovers(), [], 'leftovers')
     },
 
     'needs no eTag, route, filename, content type and metadata': async (given) => {
-      sameFields(await adopted(given, { size: 0 }), {
+      sameFields(await given.adopted({ size: 0 }), {
         ...{ eTag: null, route: null, filename: null, contentType: null, metadata: null, size: 0 },
       })
     },
@@ -62,7 +53,7 @@ export const adoptCases: CaseGroup = {
       ]
       const rows: StorageObject[] = []
       for (const [index, createdAt] of dates.entries()) {
-        const row = await adopted(given, { key: `key ${index}`, storageKey: `stored ${index}`, createdAt })
+        const row = await given.adopted({ key: `key ${index}`, storageKey: `stored ${index}`, createdAt })
         const time = Math.max(0, createdAt.getTime()).toString(16).padStart(12, '0')
         same(
           row.id.replaceAll('-', '').slice(0, 12),
@@ -83,7 +74,7 @@ export const adoptCases: CaseGroup = {
       for (const [index, text] of AWKWARD.entries()) {
         const at = { bucket: text, key: `${index} ${text}`, scope: text }
         const fields = { storageKey: text, filename: text, contentType: text, route: text, eTag: text }
-        const row = await adopted(given, { ...at, ...fields, metadata: { [text]: `$${text}` } })
+        const row = await given.adopted({ ...at, ...fields, metadata: { [text]: `$${text}` } })
         sameFields(row, { ...at, ...fields, metadata: { [text]: `$${text}` } })
         same(await store.findActive(at), row, `the active row of ${JSON.stringify(text)}`)
         same(await given.adopt({ ...at, key: 'another', storageKey: text }), { object: row, known: true })
@@ -93,13 +84,13 @@ export const adoptCases: CaseGroup = {
         ...{ scope: short, bucket: short, key: longest(256), storageKey: longest(256) },
         ...{ filename: longest(1024), contentType: short, route: short, eTag: short },
       }
-      const row = await adopted(given, { ...changes, size: Number.MAX_SAFE_INTEGER })
+      const row = await given.adopted({ ...changes, size: Number.MAX_SAFE_INTEGER })
       same(await store.findActive(changes), row, 'the active row with the longest names')
     },
 
     'can be replaced, updated and removed like any object': async (given) => {
       const { store, clock, at } = given
-      const row = await adopted(given)
+      const row = await given.adopted()
       clock.advance(MINUTE)
       const { attemptId } = await given.reserve({ storageKey: 'replacement' })
       sameFields(await given.confirm(), { id: row.id, attemptId, createdAt: row.createdAt })
@@ -110,7 +101,7 @@ export const adoptCases: CaseGroup = {
 
     'leaves nothing that could still write to the bytes': async (given) => {
       const { store, clock, at } = given
-      const { attemptId, updatedAt } = await adopted(given)
+      const { attemptId, updatedAt } = await given.adopted()
       clock.advance(HOUR)
       await store.remove(at)
       const times = { since: clock.now(), writableUntil: updatedAt }
@@ -121,11 +112,11 @@ export const adoptCases: CaseGroup = {
 
     'returns the object as known to a repeat after a lost response': async (given) => {
       const { store, clock, scope } = given
-      const row = await adopted(given)
+      const row = await given.adopted()
       clock.advance(MINUTE)
       same(await given.adopt(), { object: row, known: true })
       same(await store.countByScope(scope), 1, 'rows of the scope')
-      same(await store.getScopeUsage(scope), { ...NOTHING, bytes: 10, files: 1 }, 'usage')
+      same(await store.getScopeUsage(scope), { ...NO_USAGE, bytes: 10, files: 1 }, 'usage')
     },
 
     'refuses a sum that is no longer a safe integer': async (given) => {
@@ -133,7 +124,7 @@ export const adoptCases: CaseGroup = {
       await given.reserve({ key: 'another', declaredSize: Number.MAX_SAFE_INTEGER - 9 })
       await refusedField(() => given.adopt(), 'size')
       same(await store.find(at), null, 'the row')
-      sameFields(await adopted(given, { size: 9 }), { size: 9, scope })
+      sameFields(await given.adopted({ size: 9 }), { size: 9, scope })
     },
   },
 }

@@ -1,4 +1,4 @@
-import { refused, same, sameFields } from '../assertions.js'
+import { refused, refusedField, same, sameFields } from '../assertions.js'
 import { HOUR, SECOND } from '../clock.js'
 import type { CaseGroup } from '../given.js'
 
@@ -27,7 +27,7 @@ export const setUploadIdCases: CaseGroup = {
       const { store, at } = given
       const { id } = await given.reserve({ uploadId: 'upload' })
       const another = { ...at, id, uploadId: 'another' }
-      await refused(() => store.setUploadId(another), 'VALIDATION_ERROR', { field: 'uploadId' })
+      await refusedField(() => store.setUploadId(another), 'uploadId')
       sameFields(await store.find(at), { uploadId: 'upload' })
     },
 

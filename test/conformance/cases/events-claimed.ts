@@ -1,31 +1,8 @@
-import type { StoredEvent } from '../../../src/core/store/events.js'
 import { holds, refusedField, same } from '../assertions.js'
 import { HOUR, MINUTE, SECOND } from '../clock.js'
-import type { CaseGroup, Given } from '../given.js'
+import type { CaseGroup } from '../given.js'
 import { numbers } from '../given.js'
-
-const keysOf = (events: readonly StoredEvent[]) => events.map(({ object }) => object.key)
-const filenamesOf = (events: readonly StoredEvent[]) => events.map(({ object }) => object.filename)
-const claimsOf = (events: readonly StoredEvent[]) => events.map(({ id, claim }) => ({ id, claim }))
-
-/** Creates an object under each key, with a minute between them. */
-async function objectsAt(given: Given, keys: readonly string[]): Promise<void> {
-  for (const key of keys) {
-    await given.activate({ key })
-    given.clock.advance(MINUTE)
-  }
-}
-
-/** Creates an object and replaces it, so that it has an event for each filename. */
-async function versions(given: Given, filenames: readonly string[], key = 'key'): Promise<void> {
-  for (const filename of filenames) await given.activate({ key, filename })
-}
-
-async function claimOne({ store }: Given): Promise<StoredEvent> {
-  const [event] = await store.claimEvents({ limit: 1 })
-  holds(event !== undefined, 'no event could be claimed')
-  return event
-}
+import { claimOne, claimsOf, filenamesOf, keysOf, objectsAt, versions } from './claimed-events.js'
 
 export const claimCases: CaseGroup = {
   title: 'claimEvents',

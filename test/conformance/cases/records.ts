@@ -1,4 +1,4 @@
-import { holds, refused, same } from '../assertions.js'
+import { holds, refusedField, same } from '../assertions.js'
 import { isAttemptId } from '../attempt-ids.js'
 import { HOUR, MINUTE, SECOND } from '../clock.js'
 import type { CaseGroup } from '../given.js'
@@ -130,9 +130,7 @@ export const recordCases: CaseGroup = {
       same((await store.find(at))?.expiresAt, end, 'expiresAt')
       await store.release(at)
       same((await given.leftovers())[0]?.writableUntil, end, 'writableUntil')
-      await refused(() => given.reserve({ expiresAt: new Date(end.getTime() + 1) }), 'VALIDATION_ERROR', {
-        field: 'expiresAt',
-      })
+      await refusedField(() => given.reserve({ expiresAt: new Date(end.getTime() + 1) }), 'expiresAt')
     },
 
     'updates updatedAt with every change of the row, and never createdAt': async (given) => {

@@ -27,9 +27,7 @@ export const reserveCases: CaseGroup = {
       const row = await given.reserve({ id, storageKey: 'stored' })
       const again = { id, storageKey: 'stored', overwrite: false, declaredSize: Number.MAX_SAFE_INTEGER }
       same(await given.reserve({ ...again, quota: { maxBytes: 0, maxFiles: 0 } }), row)
-      await refused(() => given.reserve({ id, declaredSize: -1 }), 'VALIDATION_ERROR', {
-        field: 'declaredSize',
-      })
+      await refusedField(() => given.reserve({ id, declaredSize: -1 }), 'declaredSize')
     },
 
     'returns the pending row of a repeat even after it has expired': async (given) => {
@@ -65,9 +63,8 @@ export const reserveCases: CaseGroup = {
 
     'requires expiresAt to be in the future': async (given) => {
       const { clock } = given
-      const field = { field: 'expiresAt' }
-      await refused(() => given.reserve({ expiresAt: clock.now() }), 'VALIDATION_ERROR', field)
-      await refused(() => given.reserve({ expiresAt: clock.in(-1) }), 'VALIDATION_ERROR', field)
+      await refusedField(() => given.reserve({ expiresAt: clock.now() }), 'expiresAt')
+      await refusedField(() => given.reserve({ expiresAt: clock.in(-1) }), 'expiresAt')
       same((await given.reserve({ expiresAt: clock.in(1) })).expiresAt, clock.in(1), 'expiresAt')
     },
 
@@ -121,13 +118,8 @@ export const reserveCases: CaseGroup = {
       const expired = await given.reserve({ id: given.newId(), storageKey: 'stored' })
       clock.advance(2 * HOUR)
       const { id } = expired
-      await refused(() => given.reserve({ scope: otherScope, id }), 'VALIDATION_ERROR', { field: 'id' })
-      const field = { field: 'storageKey' }
-      await refused(
-        () => given.reserve({ scope: otherScope, storageKey: 'stored' }),
-        'VALIDATION_ERROR',
-        field,
-      )
+      await refusedField(() => given.reserve({ scope: otherScope, id }), 'id')
+      await refusedField(() => given.reserve({ scope: otherScope, storageKey: 'stored' }), 'storageKey')
       same(await store.find(at), expired, 'the expired reservation')
     },
 
@@ -146,19 +138,17 @@ export const reserveCases: CaseGroup = {
       const first = await given.activate({ id: given.newId() })
       const second = await given.activate({ id: given.newId() })
       same(second.id, first.id, 'the id of the replaced object')
-      const field = { field: 'id' }
-      await refused(() => given.reserve({ id: second.id }), 'VALIDATION_ERROR', field)
-      await refused(() => given.reserve({ id: second.attemptId }), 'VALIDATION_ERROR', field)
+      await refusedField(() => given.reserve({ id: second.id }), 'id')
+      await refusedField(() => given.reserve({ id: second.attemptId }), 'id')
       same(await given.store.findPending(given.at), null, 'the pending row')
     },
 
     'refuses the storage key of the active row and of the attempt it would displace': async (given) => {
       const { store, at } = given
       await given.activate({ storageKey: 'stored' })
-      const field = { field: 'storageKey' }
-      await refused(() => given.reserve({ storageKey: 'stored' }), 'VALIDATION_ERROR', field)
+      await refusedField(() => given.reserve({ storageKey: 'stored' }), 'storageKey')
       const pending = await given.reserve({ storageKey: 'stored too' })
-      await refused(() => given.reserve({ storageKey: 'stored too' }), 'VALIDATION_ERROR', field)
+      await refusedField(() => given.reserve({ storageKey: 'stored too' }), 'storageKey')
       same(await store.findPending(at), pending, 'the pending row')
       await given.reserve()
       await given.reserve()
@@ -189,12 +179,12 @@ export const reserveCases: CaseGroup = {
       const active = await given.activate({ storageKey: 'stored' })
       const all = { scope: otherScope, id: active.id, storageKey: 'stored', overwrite: false, ...tooMuch }
       const expiresAt = { expiresAt: clock.now() }
-      await refused(() => given.reserve({ ...all, ...expiresAt }), 'VALIDATION_ERROR', { field: 'expiresAt' })
+      await refusedField(() => given.reserve({ ...all, ...expiresAt }), 'expiresAt')
       await refused(() => given.reserve(all), 'KEY_CONFLICT')
       const own = { ...all, scope: given.scope }
       await refusedField(() => given.reserve(own), 'id', 'storageKey')
       const newId = { ...own, id: null }
-      await refused(() => given.reserve(newId), 'VALIDATION_ERROR', { field: 'storageKey' })
+      await refusedField(() => given.reserve(newId), 'storageKey')
       const newKey = { ...newId, storageKey: null }
       await refused(() => given.reserve(newKey), 'KEY_CONFLICT')
       const growth = Number.MAX_SAFE_INTEGER - 10
@@ -208,7 +198,7 @@ export const reserveCases: CaseGroup = {
       await refused(() => given.reserve({ ...newKey, overwrite: true }), 'QUOTA_EXCEEDED', params)
       const another = { key: 'another', declaredSize: Number.MAX_SAFE_INTEGER }
       await refused(() => given.reserve({ ...another, quota: { maxFiles: 1 } }), 'QUOTA_EXCEEDED')
-      await refused(() => given.reserve(another), 'VALIDATION_ERROR', { field: 'declaredSize' })
+      await refusedField(() => given.reserve(another), 'declaredSize')
     },
 
     'distinguishes buckets and keys that are equal when joined': async (given) => {

@@ -2,7 +2,7 @@ import type { ScopeSummary } from '../../../src/core/store/records.js'
 import { holds, same } from '../assertions.js'
 import { AWKWARD } from '../properties/texts.js'
 import type { CaseGroup, Given } from '../given.js'
-import { allOf, numbers } from '../given.js'
+import { NO_USAGE, allOf, numbers } from '../given.js'
 
 /** In byte order, which differs from UTF-16 order after U+D7FF, and from every order of languages. */
 export const IN_BYTE_ORDER = [
@@ -40,7 +40,7 @@ export const IN_BYTE_ORDER = [
 ]
 
 const NOTHING = {
-  usage: { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 },
+  usage: NO_USAGE,
   counts: { active: 0, pending: 0, deleted: 0 },
 }
 

@@ -1,10 +1,8 @@
 import { refused, refusedField, same, sameFields } from '../assertions.js'
 import { HOUR, MINUTE } from '../clock.js'
 import type { CaseGroup } from '../given.js'
-import { allOf, numbers } from '../given.js'
+import { NO_USAGE, allOf, numbers } from '../given.js'
 import { observed } from '../outcome.js'
-
-const NOTHING = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
 export const transferCases: CaseGroup = {
   title: 'transfer',
@@ -31,10 +29,10 @@ export const transferCases: CaseGroup = {
       await given.activate({ key: 'theirs', declaredSize: 5, scope: otherScope })
       await given.activate()
       await store.transfer({ ...at, from: scope, to: otherScope })
-      same(await store.getScopeUsage(scope), { ...NOTHING, bytes: 3, files: 1 }, 'usage of the old owner')
+      same(await store.getScopeUsage(scope), { ...NO_USAGE, bytes: 3, files: 1 }, 'usage of the old owner')
       same(
         await store.getScopeUsage(otherScope),
-        { ...NOTHING, bytes: 15, files: 2 },
+        { ...NO_USAGE, bytes: 15, files: 2 },
         'that of the new owner',
       )
       same(await store.countByScope(scope, 'active'), 1, 'rows of the old owner')
@@ -120,10 +118,10 @@ export const transferCases: CaseGroup = {
       clock.advance(MINUTE)
       await store.transfer({ ...at, from: scope, to: otherScope })
       same(await store.findPending(at), null, 'the replacement')
-      same(await store.getScopeUsage(scope), NOTHING, 'usage of the old owner')
+      same(await store.getScopeUsage(scope), NO_USAGE, 'usage of the old owner')
       same(
         await store.getScopeUsage(otherScope),
-        { ...NOTHING, bytes: 10, files: 1 },
+        { ...NO_USAGE, bytes: 10, files: 1 },
         'that of the new owner',
       )
       const leftover = { attemptId: id, storageKey: 'replacement', uploadId: 'upload' }
@@ -171,7 +169,7 @@ export const transferCases: CaseGroup = {
       const active = await given.activate()
       await store.transfer({ ...at, from: scope, to: otherScope })
       same(await store.transfer({ ...at, from: otherScope, to: scope }), active)
-      same(await store.getScopeUsage(otherScope), NOTHING, 'usage of the other scope')
+      same(await store.getScopeUsage(otherScope), NO_USAGE, 'usage of the other scope')
     },
   },
 }
@@ -224,7 +222,7 @@ export const transferQuotaCases: CaseGroup = {
       await refused(() => store.transfer(input), 'QUOTA_EXCEEDED')
       same([await store.findActive(at), await store.findPending(at)], [active, pending], 'the live rows')
       same(await given.leftovers(), [], 'leftovers')
-      same(await store.getScopeUsage(otherScope), NOTHING, 'usage of the other scope')
+      same(await store.getScopeUsage(otherScope), NO_USAGE, 'usage of the other scope')
     },
 
     'does not count a pending replacement, which ends': async (given) => {
@@ -258,7 +256,7 @@ export const transferQuotaCases: CaseGroup = {
       const input = { ...given.at, from: scope, to: otherScope, quota: { maxFiles: 3 } }
       const outcomes = await allOf(keys.map((key) => observed(() => store.transfer({ ...input, key }))))
       same(outcomes.filter((outcome) => 'ok' in outcome).length, 3, 'accepted transfers')
-      same(await store.getScopeUsage(otherScope), { ...NOTHING, bytes: 30, files: 3 }, 'usage')
+      same(await store.getScopeUsage(otherScope), { ...NO_USAGE, bytes: 30, files: 3 }, 'usage')
     },
 
     'refuses a sum that is no longer a safe integer, after the quota': async (given) => {

@@ -1,15 +1,13 @@
-import { refused, same } from '../assertions.js'
+import { refusedField, same } from '../assertions.js'
 import { HOUR } from '../clock.js'
 import type { CaseGroup } from '../given.js'
-import { allOf, numbers } from '../given.js'
-
-const NOTHING = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
+import { NO_USAGE, allOf, numbers } from '../given.js'
 
 export const usageCases: CaseGroup = {
   title: 'getScopeUsage',
   cases: {
     'returns zeros for an unknown scope': async ({ store }) => {
-      same(await store.getScopeUsage('unknown'), NOTHING)
+      same(await store.getScopeUsage('unknown'), NO_USAGE)
     },
 
     'counts the bytes and files of active objects, over all buckets': async (given) => {
@@ -17,33 +15,23 @@ export const usageCases: CaseGroup = {
       await given.activate({ key: 'b', declaredSize: 5 }, { size: 6 })
       await given.activate({ bucket: 'other bucket', key: 'a', declaredSize: 7 })
       await given.activate({ scope: given.otherScope, key: 'c', declaredSize: 100 })
-      same(await given.store.getScopeUsage(given.scope), {
-        bytes: 16,
-        files: 3,
-        reservedBytes: 0,
-        reservedFiles: 0,
-      })
+      same(await given.store.getScopeUsage(given.scope), { ...NO_USAGE, bytes: 16, files: 3 })
     },
 
     'counts the declared sizes of pending rows as reserved': async (given) => {
       await given.reserve({ key: 'a', declaredSize: 3 })
       await given.reserve({ key: 'b', declaredSize: 5 })
-      same(await given.store.getScopeUsage(given.scope), {
-        bytes: 0,
-        files: 0,
-        reservedBytes: 8,
-        reservedFiles: 2,
-      })
+      same(await given.store.getScopeUsage(given.scope), { ...NO_USAGE, reservedBytes: 8, reservedFiles: 2 })
     },
 
     'counts only the growth of an overwrite as reserved, and no file': async (given) => {
       await given.activate({ declaredSize: 10 })
       await given.reserve({ declaredSize: 14 })
       same(await given.store.getScopeUsage(given.scope), {
+        ...NO_USAGE,
         bytes: 10,
         files: 1,
         reservedBytes: 4,
-        reservedFiles: 0,
       })
     },
 
@@ -51,56 +39,41 @@ export const usageCases: CaseGroup = {
       await given.activate({ declaredSize: 10 })
       for (const declaredSize of [9, 10, 0]) {
         await given.reserve({ declaredSize })
-        same(await given.store.getScopeUsage(given.scope), {
-          bytes: 10,
-          files: 1,
-          reservedBytes: 0,
-          reservedFiles: 0,
-        })
+        same(await given.store.getScopeUsage(given.scope), { ...NO_USAGE, bytes: 10, files: 1 })
       }
     },
 
     'counts a confirmed overwrite once, with its own size': async (given) => {
       await given.activate({ declaredSize: 10 })
       await given.activate({ declaredSize: 4 })
-      same(await given.store.getScopeUsage(given.scope), {
-        bytes: 4,
-        files: 1,
-        reservedBytes: 0,
-        reservedFiles: 0,
-      })
+      same(await given.store.getScopeUsage(given.scope), { ...NO_USAGE, bytes: 4, files: 1 })
     },
 
     'counts only the latest attempt of a key': async (given) => {
       await given.reserve({ declaredSize: 10 })
       await given.reserve({ declaredSize: 3 })
-      same(await given.store.getScopeUsage(given.scope), {
-        bytes: 0,
-        files: 0,
-        reservedBytes: 3,
-        reservedFiles: 1,
-      })
+      same(await given.store.getScopeUsage(given.scope), { ...NO_USAGE, reservedBytes: 3, reservedFiles: 1 })
     },
 
     'counts an expired reservation until it is dropped': async (given) => {
       const { store, clock, scope } = given
       await given.reserve({ declaredSize: 10 })
       clock.advance(2 * HOUR)
-      same(await store.getScopeUsage(scope), { bytes: 0, files: 0, reservedBytes: 10, reservedFiles: 1 })
+      same(await store.getScopeUsage(scope), { ...NO_USAGE, reservedBytes: 10, reservedFiles: 1 })
       await store.purgeExpired()
-      same(await store.getScopeUsage(scope), NOTHING)
+      same(await store.getScopeUsage(scope), NO_USAGE)
     },
 
     'frees the usage of released attempts, and of removed objects and their replacements': async (given) => {
       const { store, scope, at } = given
       await given.reserve({ declaredSize: 10 })
       await store.release(at)
-      same(await store.getScopeUsage(scope), NOTHING, 'usage after release')
+      same(await store.getScopeUsage(scope), NO_USAGE, 'usage after release')
       for (const mode of ['soft', 'hard'] as const) {
         await given.activate({ declaredSize: 10 })
         await given.reserve({ declaredSize: 20 })
         await store.remove({ ...at, mode })
-        same(await store.getScopeUsage(scope), NOTHING, `usage after a ${mode} remove`)
+        same(await store.getScopeUsage(scope), NO_USAGE, `usage after a ${mode} remove`)
       }
     },
 
@@ -109,7 +82,7 @@ export const usageCases: CaseGroup = {
       await given.activate({ declaredSize: 10 })
       await store.remove(at)
       await given.reserve({ declaredSize: 14 })
-      same(await store.getScopeUsage(scope), { bytes: 0, files: 0, reservedBytes: 14, reservedFiles: 1 })
+      same(await store.getScopeUsage(scope), { ...NO_USAGE, reservedBytes: 14, reservedFiles: 1 })
     },
 
     'frees the usage of a scope whose expired reservation is taken over': async (given) => {
@@ -117,8 +90,8 @@ export const usageCases: CaseGroup = {
       await given.reserve({ declaredSize: 10 })
       clock.advance(2 * HOUR)
       await given.reserve({ scope: otherScope, declaredSize: 3 })
-      same(await store.getScopeUsage(scope), NOTHING, 'usage of the previous owner')
-      const usage = { bytes: 0, files: 0, reservedBytes: 3, reservedFiles: 1 }
+      same(await store.getScopeUsage(scope), NO_USAGE, 'usage of the previous owner')
+      const usage = { ...NO_USAGE, reservedBytes: 3, reservedFiles: 1 }
       same(await store.getScopeUsage(otherScope), usage, 'usage of the new owner')
     },
 
@@ -128,7 +101,7 @@ export const usageCases: CaseGroup = {
       await given.activate({ key: 'a', declaredSize: half })
       await given.reserve({ key: 'b', declaredSize: half - 2 })
       await given.reserve({ key: 'c', declaredSize: 1 })
-      const usage = { bytes: half, files: 1, reservedBytes: half - 1, reservedFiles: 2 }
+      const usage = { ...NO_USAGE, bytes: half, files: 1, reservedBytes: half - 1, reservedFiles: 2 }
       same(await store.getScopeUsage(scope), usage)
     },
 
@@ -139,12 +112,8 @@ export const usageCases: CaseGroup = {
       await given.activate({ key: 'a', declaredSize: Number.MAX_SAFE_INTEGER - 5 })
       await given.reserve({ key: 'b', declaredSize: 3, storageKey: 'stored' })
       const before = await store.getScopeUsage(scope)
-      await refused(() => given.reserve({ key: 'c', declaredSize: 3 }), 'VALIDATION_ERROR', {
-        field: 'declaredSize',
-      })
-      await refused(() => given.reserve({ key: 'b', declaredSize: 6 }), 'VALIDATION_ERROR', {
-        field: 'declaredSize',
-      })
+      await refusedField(() => given.reserve({ key: 'c', declaredSize: 3 }), 'declaredSize')
+      await refusedField(() => given.reserve({ key: 'b', declaredSize: 6 }), 'declaredSize')
       same(await store.getScopeUsage(scope), before)
       same(await given.leftovers(), [], 'leftovers')
       await given.reserve({ key: 'b', declaredSize: 5 })
@@ -158,7 +127,7 @@ export const usageCases: CaseGroup = {
       await given.activate({ key: 'a', declaredSize: Number.MAX_SAFE_INTEGER - 5 })
       const pending = await given.reserve({ declaredSize: 1 })
       const before = await store.getScopeUsage(scope)
-      await refused(() => given.confirm({ size: 6 }), 'VALIDATION_ERROR', { field: 'size' })
+      await refusedField(() => given.confirm({ size: 6 }), 'size')
       same(await store.getScopeUsage(scope), before)
       same(await store.find(at), pending, 'the reservation')
       await given.confirm({ size: 5 })
@@ -168,12 +137,7 @@ export const usageCases: CaseGroup = {
       const { store, scope } = given
       await allOf(numbers(40).map((index) => given.activate({ key: `key ${index}`, declaredSize: index })))
       await allOf(numbers(10).map((index) => store.remove({ bucket: 'bucket', key: `key ${index}` })))
-      same(await store.getScopeUsage(scope), {
-        bytes: 780 - 45,
-        files: 30,
-        reservedBytes: 0,
-        reservedFiles: 0,
-      })
+      same(await store.getScopeUsage(scope), { ...NO_USAGE, bytes: 780 - 45, files: 30 })
     },
   },
 }

@@ -1,6 +1,6 @@
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { MethodName } from '../calls.js'
-import { holds, refused, same } from '../assertions.js'
+import { holds, refused, refusedField, same } from '../assertions.js'
 import { observeStore } from '../calls.js'
 import { outcomeDifference } from '../difference.js'
 import { badValuesOf, errorFieldsOf, hasRequiredFields, optionalFieldsOf } from '../input-checks.js'
@@ -160,7 +160,7 @@ export const validationCases: CaseGroup = {
     'checks the scope of checkUsage and repairUsage': async ({ store }) => {
       for (const call of ['checkUsage', 'repairUsage'] as const satisfies (keyof StorageObjectStore)[]) {
         for (const scope of ['', 'a\0', '\ud800', 's'.repeat(256)]) {
-          await refused(() => store[call](scope), 'VALIDATION_ERROR', { field: 'scope' })
+          await refusedField(() => store[call](scope), 'scope')
         }
         same(await store[call](null), [], `${call} of all scopes`)
       }
