@@ -74,13 +74,15 @@ async function restore(
 
 interface Move {
   readonly title: string
-  /** Moves the store from its database to an empty one. */
-  readonly move: (from: Db, to: Db) => Promise<unknown>
+  /** How a dump is restored in an empty database. Default: all of it. `null`: not at all. */
+  readonly dump?: Restore | null
+  /** What happens to the database then. */
+  readonly after?: (to: Db, from: Db) => Promise<unknown>
   readonly prefix?: string
-  /** The outcome of calls before anything is mended. */
-  readonly calls: string
-  /** What `verify()` returns before. */
-  readonly findings: unknown
+  /** The outcome of calls before anything is mended. Default: they work. */
+  readonly calls?: string
+  /** What `verify()` returns before. Default: nothing. */
+  readonly findings?: unknown
   /** Whether the objects were left behind. */
   readonly isEmpty?: boolean
   /** The sizes that the events of an object report in the end. Those of 1 and 2 waited. Default: all, so 1, 2 and 3. */
@@ -92,15 +94,10 @@ interface Move {
 }
 
 const MOVES: Move[] = [
-  {
-    title: 'a dump of everything',
-    move: (from, to) => restore(from, to),
-    calls: 'work',
-    findings: [],
-  },
+  { title: 'a dump of everything' },
   {
     title: 'a dump of the documents, without indexes',
-    move: (from, to) => restore(from, to, { indexes: false }),
+    dump: { indexes: false },
     calls: NOT_MIGRATED,
     findings: expect.arrayContaining([
       missing('active_by_id', 'objects'),
@@ -110,7 +107,8 @@ const MOVES: Move[] = [
   },
   {
     title: 'a dump into migrated collections, whose version mongorestore does not replace',
-    async move(from, to) {
+    dump: null,
+    async after(to, from) {
       await mongoAdapter(to).migrate()
       for (const { name } of await from.listCollections().toArray()) {
         if (name === 'svc_db_schema') continue
@@ -118,77 +116,57 @@ const MOVES: Move[] = [
         await copyIndexes(from.collection(name), to.collection(name))
       }
     },
-    calls: 'work',
-    findings: [],
     events: [1, 2],
   },
   {
     title: 'a dump of the collection of objects alone',
-    move: (from, to) => restore(from, to, { only: (name) => name === 'svc_db_objects' }),
+    dump: { only: (name) => name === 'svc_db_objects' },
     calls: NOT_MIGRATED,
     findings: [NO_VERSION],
     events: [],
   },
   {
     title: 'a dump without the collection of versions',
-    move: (from, to) => restore(from, to, { only: (name) => name !== 'svc_db_schema' }),
+    dump: { only: (name) => name !== 'svc_db_schema' },
     calls: NOT_MIGRATED,
     findings: [NO_VERSION],
   },
   {
     title: 'a dump whose sums of scopes are lost',
-    async move(from, to) {
-      await restore(from, to)
-      await to.collection<{ _id: string }>('svc_db_objects').deleteOne({ _id: 'scope' })
-    },
-    calls: 'work',
-    findings: [],
+    after: (to) => to.collection<{ _id: string }>('svc_db_objects').deleteOne({ _id: 'scope' }),
     isMiscounted: true,
   },
   {
     title: 'a dump of several moments, with objects whose oldest event or only events are lost',
-    async move(from, to) {
-      await restore(from, to)
+    async after(to) {
       await to.collection('svc_db_events').deleteOne({ at: 'bucket\0kept', 'object.size': 1 })
       await to.collection('svc_db_events').deleteMany({ at: 'bucket\0removed' })
     },
-    calls: 'work',
-    findings: [],
     events: [2, 3],
   },
   {
     title: 'a dump with the version of an earlier release',
-    async move(from, to) {
-      await restore(from, to)
-      await to.collection('svc_db_schema').updateOne({}, { $set: { version: 1, minCompatible: 1 } })
-    },
+    after: (to) => to.collection('svc_db_schema').updateOne({}, { $set: { version: 1, minCompatible: 1 } }),
     calls: NOT_MIGRATED,
     findings: ['svc_db_schema has schema version 1, but this code needs version 2. Run migrate().'],
   },
   {
     title: 'collections with another prefix',
-    move: (from, to) => restore(from, to, { prefix: 'moved_' }),
+    dump: { prefix: 'moved_' },
     prefix: 'moved_',
-    calls: 'work',
-    findings: [],
   },
   {
     title: 'renamed collections',
-    async move(from, to) {
-      await restore(from, to)
+    async after(to) {
       for (const { name } of await to.listCollections().toArray()) {
         await to.renameCollection(name, name.replace('svc_db_', 'moved_'))
       }
     },
     prefix: 'moved_',
-    calls: 'work',
-    findings: [],
   },
   {
     title: 'renamed collections, whose prefix the store is not told',
-    async move(from, to) {
-      await restore(from, to, { prefix: 'moved_' })
-    },
+    dump: { prefix: 'moved_' },
     calls: NOT_MIGRATED,
     findings: [NO_VERSION],
     isEmpty: true,
@@ -196,8 +174,7 @@ const MOVES: Move[] = [
   },
   {
     title: 'deleteMany on all collections',
-    async move(from, to) {
-      await restore(from, to)
+    async after(to) {
       for (const collection of await to.collections()) await collection.deleteMany({})
     },
     calls: NOT_MIGRATED,
@@ -207,20 +184,17 @@ const MOVES: Move[] = [
   },
   {
     title: 'deleteMany on all collections but the version',
-    async move(from, to) {
-      await restore(from, to)
+    async after(to) {
       for (const collection of await to.collections()) {
         if (collection.collectionName !== 'svc_db_schema') await collection.deleteMany({})
       }
     },
-    calls: 'work',
-    findings: [],
     isEmpty: true,
     events: [3],
   },
   {
     title: 'the loss of all collections',
-    move: () => Promise.resolve(),
+    dump: null,
     calls: NOT_MIGRATED,
     findings: [NO_VERSION],
     isEmpty: true,
@@ -228,43 +202,33 @@ const MOVES: Move[] = [
   },
   {
     title: 'a dropped collection',
-    async move(from, to) {
-      await restore(from, to)
-      await to.collection('svc_db_events').drop()
-    },
+    after: (to) => to.collection('svc_db_events').drop(),
     calls: NOT_MIGRATED,
     findings: [missing('ripe', 'events'), missing('by_queue', 'events')],
     events: [3],
   },
   {
     title: 'a dropped index',
-    async move(from, to) {
-      await restore(from, to)
-      await to.collection('svc_db_leftovers').dropIndex('by_age')
-    },
+    after: (to) => to.collection('svc_db_leftovers').dropIndex('by_age'),
     calls: NOT_MIGRATED,
     findings: [missing('by_age', 'leftovers')],
   },
   {
     title: 'a dropped index of events that still wait, but are off',
-    async move(from, to) {
-      await restore(from, to)
+    async after(to) {
       await to.collection('svc_db_schema').updateOne({}, { $set: { events: false } })
       await to.collection('svc_db_events').dropIndex('ripe')
     },
     calls: NOT_MIGRATED,
-    // A user without privileges on events that are off can't look.
-    findings: [],
+    // A user without privileges on events that are off can't look, so verify() finds nothing.
     events: [1, 2],
   },
   {
     title: 'an index with another definition',
-    async move(from, to) {
-      await restore(from, to)
+    async after(to) {
       await to.collection('svc_db_leftovers').dropIndex('by_age')
       await to.collection('svc_db_leftovers').createIndex({ since: 1 }, { name: 'by_age' })
     },
-    calls: 'work',
     findings: [
       'Differs: index of svc_db_leftovers must be by_age {"key":{"since":1,"_id":1}} (found by_age {"key":{"since":1}}). Drop it and run migrate().',
     ],
@@ -289,10 +253,11 @@ describeMongo('collections that were moved', (url) => {
   })
 
   it.each(MOVES)('by $title are told by verify() and mended by migrate()', async (given) => {
-    const { prefix = 'svc_db_', calls, findings, drops } = given
+    const { prefix = 'svc_db_', calls = 'work', findings = [], drops } = given
     const { isEmpty = false, events = [1, 2, 3], isMiscounted = false } = given
     const target = freshDatabase(client)
-    await given.move(source, target)
+    if (given.dump !== null) await restore(source, target, given.dump)
+    await given.after?.(target, source)
     const store = mongoAdapter(target, { collectionPrefix: prefix })
     expect(await store.verify()).toEqual(findings)
     expect(await outcomeOf(callsOfAll(store, 'before'))).toBe(calls)

@@ -11,7 +11,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { postgresAdapter, postgresSchema, type PostgresPool, type PostgresQuery } from '@svc/db/postgres'
 import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { attempt } from './attempt.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describePostgres, dropSchema, poolOf, quoted, schemaOfEachTest } from './schemas.js'
 
 describe('postgresAdapter', () => {
   const pool = new pg.Pool({ connectionString: 'postgres://nowhere.invalid' })
@@ -119,9 +119,11 @@ describe('postgresAdapter', () => {
 })
 
 describePostgres('postgresAdapter on a server', (url) => {
+  const pool = poolOf(url)
+  let schema: string
+  schemaOfEachTest(pool, (name) => (schema = name))
+
   it('treats null like an omitted option', async () => {
-    const pool = poolOf(url)
-    const schema = freshSchema()
     const store = postgresAdapter(pool, { schema, readPool: null, namedStatements: null, now: null })
     expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA.version })
     const row = await store.reserve(attempt('key'))
@@ -129,8 +131,6 @@ describePostgres('postgresAdapter on a server', (url) => {
     expect(() => postgresAdapter(pool, null)).not.toThrow()
     expect(postgresSchema({ schema: null })).toBe(postgresSchema())
     expect(postgresSchema(null)).toBe(postgresSchema())
-    await dropSchema(pool, schema)
-    await pool.end()
   })
 
   it('refuses calls of a client that is not connected, until it is', async () => {
@@ -147,7 +147,6 @@ describePostgres('postgresAdapter on a server', (url) => {
     const client = new pg.Client(url)
     await client.connect()
     const warned = vi.spyOn(process, 'emitWarning')
-    const schema = freshSchema()
     const stores = [postgresAdapter(client, { schema }), postgresAdapter(client, { schema })] as const
     await Promise.all([stores[0].migrate(), stores[1].ping()])
     const calls = Array.from({ length: 20 }, (_, i) =>
@@ -159,13 +158,10 @@ describePostgres('postgresAdapter on a server', (url) => {
     // pg 8 prints a deprecation warning instead of refusing.
     expect(warned.mock.calls).toEqual([])
     warned.mockRestore()
-    await dropSchema(client, schema)
     await client.end()
   })
 
   it('lets no call wait for one of another pool that its function returned', async () => {
-    const pool = poolOf(url)
-    const schema = freshSchema()
     let waiting = 0
     let endSilence = (): void => undefined
     const silence = new Promise<never>((_, reject) => {
@@ -187,13 +183,9 @@ describePostgres('postgresAdapter on a server', (url) => {
     expect(await store.countByScope('scope', 'pending')).toBe(20)
     endSilence()
     await held
-    await dropSchema(pool, schema)
-    await pool.end()
   })
 
   it('refuses values that the driver has parsed, as pg-native does', async () => {
-    const pool = poolOf(url)
-    const schema = freshSchema()
     await postgresAdapter(pool, { schema }).migrate()
     await postgresAdapter(pool, { schema }).reserve({ ...attempt('key'), metadata: { tag: 'x' } })
     const parsing = {
@@ -203,14 +195,11 @@ describePostgres('postgresAdapter on a server', (url) => {
     const listing = postgresAdapter(parsing, { schema }).listByScope({ scope: 'scope' })
     await expect(listing).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
     await expect(listing).rejects.toThrow('must return values as text')
-    await dropSchema(pool, schema)
-    await pool.end()
   })
 
   it.each(['a{schema-literal}b', "{schema}'s {schema-literal}", '{schema-{schema}literal}', '"{schema}"'])(
     'works in a schema whose name contains a placeholder: %s',
     async (schema) => {
-      const pool = poolOf(url)
       await dropSchema(pool, schema)
       const store = postgresAdapter(pool, { schema })
       expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA.version })
@@ -224,7 +213,6 @@ describePostgres('postgresAdapter on a server', (url) => {
       await pool.query(postgresSchema({ schema }))
       expect(await store.verify()).toEqual([])
       await dropSchema(pool, schema)
-      await pool.end()
     },
   )
 
@@ -232,21 +220,15 @@ describePostgres('postgresAdapter on a server', (url) => {
     ['a pool of pg', poolOf(url)],
     ['an instance of postgres.js', postgres(url)],
   ])('names readPool in the errors of %s that was ended', async (_, replica) => {
-    const pool = poolOf(url)
-    const schema = freshSchema()
     await postgresAdapter(pool, { schema }).migrate()
     await replica.end()
     const store = postgresAdapter(pool, { schema, readPool: replica })
     const unavailable = { code: 'DATABASE_UNAVAILABLE', message: 'readPool: The database is unavailable.' }
     await expect(store.listByScope({ scope: 'scope' })).rejects.toMatchObject(unavailable)
     await expect(store.countByScope('scope')).rejects.toMatchObject(unavailable)
-    await dropSchema(pool, schema)
-    await pool.end()
   })
 
   it('repairs the counters of countByScope, with or without a difference of usage', async () => {
-    const pool = poolOf(url)
-    const schema = freshSchema()
     const store = postgresAdapter(pool, { schema })
     await store.migrate()
     await store.reserve(attempt('one'))
@@ -257,7 +239,5 @@ describePostgres('postgresAdapter on a server', (url) => {
     await pool.query(`DELETE FROM ${usage}`)
     expect(await store.repairUsage()).toHaveLength(1)
     expect(await store.countByScope('scope')).toBe(1)
-    await dropSchema(pool, schema)
-    await pool.end()
   })
 })

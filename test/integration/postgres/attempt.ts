@@ -3,13 +3,13 @@ import { expect } from 'vitest'
 
 export const BUCKET = 'bucket'
 
-/** Returns the input of a small reservation that expires in a minute. */
+/** Returns the input of a small reservation that expires in an hour. */
 export const attempt = (key: string, scope = 'scope') => ({
   scope,
   bucket: BUCKET,
   key,
   declaredSize: 5,
-  expiresAt: new Date(Date.now() + 60_000),
+  expiresAt: new Date(Date.now() + 3_600_000),
 })
 
 /** Returns the StorageError of a call that must fail. */

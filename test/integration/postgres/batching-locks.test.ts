@@ -1,21 +1,18 @@
 import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
-import type pg from 'pg'
 import { afterAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describeOwnDatabase, freshSchema, poolOf, quoted } from './schemas.js'
-
-const SCOPES = ['scope 1', 'scope 2'] as const
-const KEYS = Array.from({ length: 40 }, (_, i) => `${i}`)
-const ROUNDS = 15
-const SECOND = 1000
-const inAnHour = () => new Date(Date.now() + 3600 * SECOND)
+import { settableClock } from '../../unit/core/settable-clock.js'
+import { describeOwnDatabase, freshSchema, inTransaction, poolOf, quoted, untilBlocked } from './schemas.js'
 
 interface Attempt {
   readonly key: string
   readonly id?: string
 }
-const attemptOf = (attempt: string | Attempt): Attempt =>
-  typeof attempt === 'string' ? { key: attempt } : attempt
+const SCOPES = ['scope 1', 'scope 2'] as const
+const ATTEMPTS: Attempt[] = Array.from({ length: 40 }, (_, i) => ({ key: `${i}` }))
+const ROUNDS = 15
+const SECOND = 1000
+const inAnHour = () => new Date(Date.now() + 3600 * SECOND)
 
 describeOwnDatabase('concurrent batches of two scopes over the same keys', (url) => {
   const pool = poolOf(url)
@@ -24,17 +21,15 @@ describeOwnDatabase('concurrent batches of two scopes over the same keys', (url)
   /** Creates two stores. Each has its own batcher, like two processes. */
   async function twoStores() {
     const schema = freshSchema()
-    let time = Date.parse('2030-01-01')
-    const now = () => new Date(time)
-    const stores = SCOPES.map(() => postgresAdapter(pool, { schema, now }))
+    const clock = settableClock()
+    const stores = SCOPES.map(() => postgresAdapter(pool, { schema, now: clock.now }))
     await stores[0]!.migrate()
+    const inASecond = () => new Date(clock.now().getTime() + SECOND)
     return {
       schema,
       stores: stores as [StorageObjectStore, StorageObjectStore],
-      inASecond: () => new Date(time + SECOND),
-      pass: (milliseconds: number) => {
-        time += milliseconds
-      },
+      inASecond,
+      pass: (milliseconds: number) => clock.advance(milliseconds),
     }
   }
 
@@ -42,37 +37,15 @@ describeOwnDatabase('concurrent batches of two scopes over the same keys', (url)
   async function reserveInOneBatch(
     store: StorageObjectStore,
     scope: string,
-    keys: readonly (string | Attempt)[],
+    attempts: readonly Attempt[],
     expiresAt: Date,
   ): Promise<PromiseSettledResult<StorageObject>[]> {
-    const reserve = (attempt: string | Attempt) =>
-      store.reserve({ scope, bucket: 'bucket', declaredSize: 1, expiresAt, ...attemptOf(attempt) })
-    const inFlight = [reserve(`${scope} first`), reserve(`${scope} second`)]
-    const rest = Promise.allSettled(keys.map(reserve))
+    const reserve = (attempt: Attempt) =>
+      store.reserve({ scope, bucket: 'bucket', declaredSize: 1, expiresAt, ...attempt })
+    const inFlight = ['first', 'second'].map((key) => reserve({ key: `${scope} ${key}` }))
+    const rest = Promise.allSettled(attempts.map(reserve))
     await Promise.all(inFlight)
     return rest
-  }
-
-  /** Locks the keys and ids of these attempts until both batches wait for them, then rolls the attempts back. */
-  async function holdUntilBothWait(schema: string, attempts: readonly Attempt[], expiresAt: Date) {
-    const holder = await pool.connect()
-    await holder.query('BEGIN')
-    const store = postgresAdapter(holder, { schema })
-    for (const attempt of attempts) {
-      await store.reserve({ scope: 'holder', bucket: 'bucket', declaredSize: 1, expiresAt, ...attempt })
-    }
-    return { release: waitAndRollBack(holder) }
-  }
-
-  async function waitAndRollBack(holder: pg.PoolClient): Promise<void> {
-    for (let blocked = 0; blocked < 2;) {
-      const { rows } = await pool.query<{ blocked: string }>(
-        `SELECT count(*) AS blocked FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      )
-      blocked = Number(rows[0]!.blocked)
-    }
-    await holder.query('ROLLBACK')
-    holder.release()
   }
 
   const codes = (results: readonly PromiseSettledResult<unknown>[]) =>
@@ -83,19 +56,18 @@ describeOwnDatabase('concurrent batches of two scopes over the same keys', (url)
   it('answer writes of other keys while a transaction of another scope holds one', async () => {
     const { schema, stores, inASecond } = await twoStores()
     const [store] = stores
-    const holder = await pool.connect()
-    await holder.query('BEGIN')
     const attempt = { bucket: 'bucket', key: 'held', declaredSize: 1 }
-    await postgresAdapter(holder, { schema }).reserve({ ...attempt, scope: 'eve', expiresAt: inAnHour() })
     const reserve = (key: string) => store.reserve({ ...attempt, scope: 'ann', key, expiresAt: inASecond() })
-    const held = [reserve('held'), reserve('held')]
-    expect(await reserve('free')).toMatchObject({ key: 'free' })
-    const last = reserve('held')
-    const keys = ['a', 'b', 'c', 'd']
-    expect(await Promise.all(keys.map(reserve))).toMatchObject(keys.map((key) => ({ key })))
-    await holder.query('ROLLBACK')
-    holder.release()
-    const ids = (await Promise.all([...held, last])).map(({ id }) => id)
+    const held: Promise<StorageObject>[] = []
+    await inTransaction(pool, async (holder) => {
+      await postgresAdapter(holder, { schema }).reserve({ ...attempt, scope: 'eve', expiresAt: inAnHour() })
+      held.push(reserve('held'), reserve('held'))
+      expect(await reserve('free')).toMatchObject({ key: 'free' })
+      held.push(reserve('held'))
+      const keys = ['a', 'b', 'c', 'd']
+      expect(await Promise.all(keys.map(reserve))).toMatchObject(keys.map((key) => ({ key })))
+    })
+    const ids = (await Promise.all(held)).map(({ id }) => id)
     expect(await store.find({ bucket: 'bucket', key: 'held' })).toMatchObject({ id: ids[2] })
     expect(await store.checkUsage()).toEqual([])
   })
@@ -109,36 +81,46 @@ describeOwnDatabase('concurrent batches of two scopes over the same keys', (url)
     const { id } = await reserve('active')
     await store.confirm({ ...at('active'), id, scope: 'ann', size: 1 })
     const pending = await reserve('pending')
-    const holder = await pool.connect()
-    await holder.query('BEGIN')
-    await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = 'ann' FOR UPDATE`)
-    const blocked = reserve('blocked')
-    const uploadId = 'upload'
-    expect(await store.update({ ...at('active'), filename: 'new' })).toMatchObject({ filename: 'new' })
-    expect(await store.setUploadId({ ...at('pending'), id: pending.id, uploadId })).toMatchObject({
-      uploadId,
+    let blocked: Promise<unknown> | undefined
+    await inTransaction(pool, async (holder) => {
+      await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = 'ann' FOR UPDATE`)
+      blocked = reserve('blocked')
+      const upload = { ...at('pending'), id: pending.id, uploadId: 'upload' }
+      expect(await store.update({ ...at('active'), filename: 'new' })).toMatchObject({ filename: 'new' })
+      expect(await store.setUploadId(upload)).toMatchObject({ uploadId: 'upload' })
     })
-    await holder.query('ROLLBACK')
-    holder.release()
     await blocked
   })
 
   it('lock usage rows in the order of scopes if each replaces an expired reservation of the other', async () => {
     const { schema, stores, inASecond, pass } = await twoStores()
     const [one, other] = SCOPES
-    await reserveInOneBatch(stores[0], one, ['expired of one'], inASecond())
-    await reserveInOneBatch(stores[1], other, ['expired of other'], inASecond())
+    const expired = [{ key: 'expired of one' }, { key: 'expired of other' }] as const
+    await reserveInOneBatch(stores[0], one, [expired[0]], inASecond())
+    await reserveInOneBatch(stores[1], other, [expired[1]], inASecond())
     pass(2 * SECOND)
     // Inserting a row waits for the end of another transaction that inserts the same id.
     const ids = [createAttemptId(), createAttemptId()] as const
     const held = ids.map((id) => ({ id, key: `held ${id}` }))
-    const { release } = await holdUntilBothWait(schema, held, inAnHour())
-    const results = await Promise.all([
-      reserveInOneBatch(stores[0], one, ['a', { id: ids[0], key: 'b' }, 'expired of other'], inASecond()),
-      reserveInOneBatch(stores[1], other, ['c', { id: ids[1], key: 'd' }, 'expired of one'], inASecond()),
-      release,
-    ])
-    expect(codes([...results[0], ...results[1]])).toEqual(Array(6).fill('reserved'))
+    const batches: Promise<PromiseSettledResult<StorageObject>[]>[] = []
+    await inTransaction(pool, async (holder) => {
+      const holding = postgresAdapter(holder, { schema })
+      for (const attempt of held) {
+        const input = { scope: 'holder', bucket: 'bucket', declaredSize: 1, expiresAt: inAnHour() }
+        await holding.reserve({ ...input, ...attempt })
+      }
+      batches.push(
+        reserveInOneBatch(stores[0], one, [{ key: 'a' }, { id: ids[0], key: 'b' }, expired[1]], inASecond()),
+        reserveInOneBatch(
+          stores[1],
+          other,
+          [{ key: 'c' }, { id: ids[1], key: 'd' }, expired[0]],
+          inASecond(),
+        ),
+      )
+      await untilBlocked(pool, schema, 2)
+    })
+    expect(codes((await Promise.all(batches)).flat())).toEqual(Array(6).fill('reserved'))
     expect(await stores[0].checkUsage()).toEqual([])
   })
 
@@ -148,12 +130,12 @@ describeOwnDatabase('concurrent batches of two scopes over the same keys', (url)
     for (let round = 0; round < ROUNDS; round++) {
       pass(2 * SECOND)
       const results = await Promise.all([
-        reserveInOneBatch(stores[0], SCOPES[round % 2 ? 0 : 1], KEYS, inASecond()),
-        reserveInOneBatch(stores[1], SCOPES[round % 2 ? 1 : 0], KEYS.toReversed(), inASecond()),
+        reserveInOneBatch(stores[0], SCOPES[round % 2 ? 0 : 1], ATTEMPTS, inASecond()),
+        reserveInOneBatch(stores[1], SCOPES[round % 2 ? 1 : 0], ATTEMPTS.toReversed(), inASecond()),
       ])
       taken += codes(results.flat()).filter((code) => code === 'reserved').length
     }
-    expect(taken).toBe(ROUNDS * KEYS.length)
+    expect(taken).toBe(ROUNDS * ATTEMPTS.length)
     expect(await stores[0].checkUsage()).toEqual([])
   })
 })

@@ -1,17 +1,18 @@
 import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describePostgres, inTransaction, migratedSchema, poolOf, quoted } from './schemas.js'
 import { freePort } from '../../servers/private-server.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const BUCKET = 'bucket'
 const CALLERS = 32
+const KEYS = Array.from({ length: CALLERS }, (_, index) => `${index}`)
 const inAnHour = () => new Date(Date.now() + 3_600_000)
 
 describePostgres('concurrent writes of one scope', (url) => {
-  const schema = freshSchema()
   const direct = poolOf(url)
+  const schema = migratedSchema(direct)
   let proxy: WireProxy
   let pool: ReturnType<typeof poolOf>
   let store: StorageObjectStore
@@ -21,7 +22,6 @@ describePostgres('concurrent writes of one scope', (url) => {
   beforeAll(async () => {
     proxy = await wireProxy(url)
     pool = poolOf(proxy.url)
-    await postgresAdapter(direct, { schema }).migrate()
   })
   beforeEach(() => {
     store = postgresAdapter(pool, { schema })
@@ -31,19 +31,12 @@ describePostgres('concurrent writes of one scope', (url) => {
   afterAll(async () => {
     await pool.end()
     await proxy.close()
-    await dropSchema(direct, schema)
-    await direct.end()
   })
 
   const attempt = (key: string, more: object = {}) => ({
-    scope,
-    bucket: BUCKET,
-    key: `${scope}/${key}`,
-    declaredSize: 10,
-    expiresAt: inAnHour(),
-    ...more,
+    ...{ scope, bucket: BUCKET, key: `${scope}/${key}` },
+    ...{ declaredSize: 10, expiresAt: inAnHour(), ...more },
   })
-  type Attempt = ReturnType<typeof attempt>
 
   it('fail with an error each, whose stack shows the caller', async () => {
     const unreachable = poolOf(`postgres://127.0.0.1:${await freePort()}/none`)
@@ -51,8 +44,7 @@ describePostgres('concurrent writes of one scope', (url) => {
     async function namedCaller(key: string) {
       await away.reserve(attempt(key))
     }
-    const keys = Array.from({ length: CALLERS }, (_, index) => `away ${index}`)
-    const errors = await Promise.all(keys.map((key) => namedCaller(key).catch((error: Error) => error)))
+    const errors = await Promise.all(KEYS.map((key) => namedCaller(key).catch((error: Error) => error)))
     await unreachable.end()
     expect(new Set(errors).size).toBe(CALLERS)
     for (const error of errors) expect(error?.stack).toContain('namedCaller')
@@ -65,32 +57,24 @@ describePostgres('concurrent writes of one scope', (url) => {
    */
   async function inOneBatch(calls: readonly (() => Promise<StorageObject>)[], beforeBatch = () => {}) {
     await store.reserve(attempt('first', { declaredSize: 0 }))
-    const holder = await direct.connect()
-    await holder.query('BEGIN')
-    await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
-    const unknown = ['one', 'two'].map((key) =>
-      store.confirm({
-        bucket: BUCKET,
-        key: `${scope}/unknown ${key}`,
-        id: createAttemptId(),
-        scope,
-        size: 1,
-      }),
-    )
-    const settled = Promise.allSettled(calls.map((call) => call()))
-    await Promise.allSettled(unknown)
-    beforeBatch()
-    await holder.query('ROLLBACK')
-    holder.release()
-    return (await settled).map((result) =>
+    let settled: Promise<PromiseSettledResult<StorageObject>[]> | undefined
+    await inTransaction(direct, async (holder) => {
+      await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
+      const unknown = ['one', 'two'].map((key) =>
+        store.confirm({ ...attempt(`unknown ${key}`), id: createAttemptId(), size: 1 }),
+      )
+      settled = Promise.allSettled(calls.map((call) => call()))
+      await Promise.allSettled(unknown)
+      beforeBatch()
+    })
+    return (await settled!).map((result) =>
       result.status === 'fulfilled' ? result.value : (result.reason as { code: string }).code,
     )
   }
 
   it('32 reserves take three queries, and each caller gets its own row', async () => {
-    const keys = Array.from({ length: CALLERS }, (_, i) => `${i}`)
     const rows = await Promise.all(
-      keys.map((key) => store.reserve(attempt(key, { declaredSize: Number(key) }))),
+      KEYS.map((key) => store.reserve(attempt(key, { declaredSize: Number(key) }))),
     )
     expect(proxy.roundTrips).toBe(3)
     rows.forEach((row, i) => expect(row).toMatchObject({ key: `${scope}/${i}`, declaredSize: i }))
@@ -100,10 +84,11 @@ describePostgres('concurrent writes of one scope', (url) => {
 
   it('32 reserves and confirms share batches', async () => {
     await Promise.all(
-      Array.from({ length: CALLERS }, async (_, i) => {
-        const { bucket, key, id } = await store.reserve(attempt(`${i}`))
-        const row = await store.confirm({ bucket, key, id, scope, size: i })
-        expect(row).toMatchObject({ key, status: 'active', size: i, attemptId: id })
+      KEYS.map(async (name) => {
+        const { bucket, key, id } = await store.reserve(attempt(name))
+        const size = Number(name)
+        const row = await store.confirm({ bucket, key, id, scope, size })
+        expect(row).toMatchObject({ key, status: 'active', size, attemptId: id })
       }),
     )
     expect(proxy.roundTrips).toBeLessThanOrEqual(5)
@@ -123,15 +108,12 @@ describePostgres('concurrent writes of one scope', (url) => {
   })
 
   it('confirms without a scope share batches in the process that reserved', async () => {
-    const rows = await Promise.all(Array.from({ length: CALLERS }, (_, i) => store.reserve(attempt(`${i}`))))
+    const rows = await Promise.all(KEYS.map((key) => store.reserve(attempt(key))))
     proxy.roundTrips = 0
     await Promise.all(rows.map(({ bucket, key, id }) => store.confirm({ bucket, key, id, size: 1 })))
     expect(proxy.roundTrips).toBeLessThanOrEqual(5)
-    expect(await store.getScopeUsage(scope)).toMatchObject({
-      bytes: CALLERS,
-      files: CALLERS,
-      reservedBytes: 0,
-    })
+    const usage = { bytes: CALLERS, files: CALLERS, reservedBytes: 0 }
+    expect(await store.getScopeUsage(scope)).toMatchObject(usage)
   })
 
   it('a confirm without a scope finds the object of an owner who received it', async () => {
@@ -158,12 +140,10 @@ describePostgres('concurrent writes of one scope', (url) => {
     expect(proxy.roundTrips).toBe(2)
   })
 
-  const reservedInOneBatch = (attempts: readonly Attempt[]) =>
-    inOneBatch(attempts.map((input) => () => store.reserve(input)))
-
   describe('succeed next to a call that is refused', () => {
-    async function between(input: Attempt): Promise<unknown> {
-      const [left, outcome, right] = await reservedInOneBatch([attempt('left'), input, attempt('right')])
+    async function between(input: ReturnType<typeof attempt>): Promise<unknown> {
+      const attempts = [attempt('left'), input, attempt('right')]
+      const [left, outcome, right] = await inOneBatch(attempts.map((each) => () => store.reserve(each)))
       expect(left).toMatchObject({ key: `${scope}/left` })
       expect(right).toMatchObject({ key: `${scope}/right` })
       for (const row of [left, right]) expect(await store.find(row as StorageObject)).toEqual(row)
@@ -187,34 +167,6 @@ describePostgres('concurrent writes of one scope', (url) => {
         direct.query(`ALTER TABLE ${quoted(schema)}.objects DROP CONSTRAINT poison`),
       )
       expect(outcome).toBe('23514')
-    })
-
-    it('because a confirm fails', async () => {
-      const quota = { maxBytes: 50 }
-      const rows = await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reserve(attempt(key))))
-      const confirm = (index: number, more: object) => () =>
-        store.confirm({
-          bucket: BUCKET,
-          key: rows[index]!.key,
-          id: rows[index]!.id,
-          scope,
-          size: 10,
-          ...more,
-        })
-      const outcomes = await inOneBatch([
-        confirm(0, { eTag: 'e', contentType: 'image/png' }),
-        confirm(1, { size: 100, quota }),
-        confirm(2, { id: createAttemptId() }),
-        confirm(3, { size: 20, quota }),
-      ])
-      expect(outcomes).toMatchObject([
-        { eTag: 'e', contentType: 'image/png', size: 10 },
-        'QUOTA_EXCEEDED',
-        'OBJECT_NOT_FOUND',
-        { size: 20 },
-      ])
-      expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 30, reservedBytes: 20 })
-      expect(await store.checkUsage(scope)).toEqual([])
     })
   })
 

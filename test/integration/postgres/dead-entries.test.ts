@@ -1,7 +1,7 @@
 import type { QueryConfig } from 'pg'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describeOwnDatabase, migratedSchema, poolOf, quoted } from './schemas.js'
 
 const SCOPE = 'scope'
 const CONFIRMED = 20_000
@@ -19,18 +19,13 @@ const CONFIRM = (schema: string) => `
   UPDATE ${schema}.objects SET status = 'active', size = 1, declared_size = NULL, expires_at = NULL, confirmed_at = '2029-01-01'`
 
 describeOwnDatabase('dead index entries of confirmed uploads, before a vacuum', (url) => {
-  const schema = freshSchema()
   const pool = poolOf(url)
+  const schema = migratedSchema(pool)
   beforeAll(async () => {
-    await postgresAdapter(pool, { schema }).migrate()
     await pool.query(`ALTER TABLE ${quoted(schema)}.objects SET (autovacuum_enabled = off)`)
     await pool.query(FILL(quoted(schema)))
     await pool.query(CONFIRM(quoted(schema)))
     await pool.query(`ANALYZE ${quoted(schema)}.objects`)
-  })
-  afterAll(async () => {
-    await dropSchema(pool, schema)
-    await pool.end()
   })
 
   it('cost a list only those of its own page', async () => {

@@ -1,5 +1,5 @@
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { partsOf } from '../../../src/core/store/store-parts.js'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
@@ -7,7 +7,7 @@ import { switchEventsText } from '../../../src/adapters/postgres/migrate/events-
 import { schemaName } from '../../../src/adapters/postgres/sql/statement.js'
 import { readVersion } from '../../../src/adapters/postgres/migrate/version.js'
 import { attempt } from './attempt.js'
-import { asRole, describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describePostgres, inTransaction, poolOf, quoted, schemaOfEachTest, untilAwaited } from './schemas.js'
 
 async function upload(store: StorageObjectStore, key: string, scope = 'ann') {
   const { bucket, id } = await store.reserve({ ...attempt(key, scope), id: createAttemptId() })
@@ -17,11 +17,7 @@ async function upload(store: StorageObjectStore, key: string, scope = 'ann') {
 describePostgres('the switch of events', (url) => {
   const pool = poolOf(url, { max: 16 })
   let schema: string
-  beforeEach(() => {
-    schema = freshSchema()
-  })
-  afterEach(() => dropSchema(pool, schema))
-  afterAll(() => pool.end())
+  schemaOfEachTest(pool, (name) => (schema = name))
 
   const name = () => schemaName('migrate', schema)
   const database = () => pgDatabase(pool, { named: true })
@@ -105,28 +101,18 @@ describePostgres('the switch of events', (url) => {
 
   it.each([true, false])('lets others pass while migrate() waits to turn it to %s', async (events) => {
     await newStore(!events).migrate()
-    const writer = await pool.connect()
-    try {
-      await writer.query('BEGIN')
+    let migration: Promise<unknown> | undefined
+    await inTransaction(pool, async (writer) => {
       await upload(postgresAdapter(writer, { schema }), 'long')
-      const migration = newStore(events).migrate()
-      await untilLockIsAwaited()
+      migration = newStore(events).migrate()
+      await untilAwaited(pool, schema, 'objects')
       // Without a limit of its wait, the migration would hold these up until the writer ends.
       await upload(newStore(), '1', 'bob')
       expect(await newStore().findActive({ bucket: 'bucket', key: '1' })).not.toBe(null)
-      await writer.query('COMMIT')
-      await migration
-      expect((await switchedOn()) !== null).toBe(events)
-    } finally {
-      writer.release(true)
-    }
+    })
+    await migration
+    expect((await switchedOn()) !== null).toBe(events)
   })
-
-  async function untilLockIsAwaited(): Promise<void> {
-    const waiting = `SELECT FROM pg_locks
-      WHERE relation = format('%I.objects', $1::text)::regclass AND mode <> 'RowExclusiveLock' AND NOT granted`
-    await expect.poll(async () => (await pool.query(waiting, [schema])).rowCount).toBe(1)
-  }
 
   it.each([
     ['DROP TRIGGER record_delete ON {table}', 'Missing: trigger record_delete.'],
@@ -152,42 +138,12 @@ describePostgres('the switch of events', (url) => {
 
   it('is undone with the transaction of a client that turned it on', async () => {
     await newStore().migrate()
-    const client = await pool.connect()
-    await client.query('BEGIN')
-    const inTransaction = postgresAdapter(client, { schema, events: true })
-    await inTransaction.migrate()
-    await upload(inTransaction, '1')
-    expect(await inTransaction.claimEvents()).toHaveLength(1)
-    await client.query('ROLLBACK')
-    client.release()
+    await inTransaction(pool, async (client) => {
+      const undone = postgresAdapter(client, { schema, events: true })
+      await undone.migrate()
+      await upload(undone, '1')
+      expect(await undone.claimEvents()).toHaveLength(1)
+    })
     expect(await switchedOn()).toBe(null)
-  })
-
-  it('needs grants on the table of events for other roles', async () => {
-    const role = `worker_${createAttemptId().slice(-12)}`
-    await pool.query(`CREATE ROLE ${role} LOGIN`)
-    const grant = (rights: string, on: string) => pool.query(`GRANT ${rights} ON ${on} TO ${role}`)
-    try {
-      await newStore().migrate()
-      const tables = ['objects', 'scope_usage', 'leftovers'].map((table) => `${quoted(schema)}.${table}`)
-      await grant('USAGE', `SCHEMA ${quoted(schema)}`)
-      await grant('SELECT', `${quoted(schema)}.schema_version`)
-      await grant('SELECT, INSERT, UPDATE, DELETE', tables.join(', '))
-      await asRole(url, role, async (workers) => {
-        const store = postgresAdapter(workers, { schema })
-        await upload(store, '1')
-        await newStore(true).migrate()
-        await expect(upload(store, '2')).rejects.toMatchObject({
-          code: 'DATABASE_UNAVAILABLE',
-          retryable: false,
-        })
-        await grant('SELECT, INSERT, UPDATE, DELETE', `${quoted(schema)}.events`)
-        await upload(store, '2')
-        expect(await store.settleEvents(await store.claimEvents())).toHaveLength(1)
-      })
-    } finally {
-      await dropSchema(pool, schema)
-      await pool.query(`DROP ROLE ${role}`)
-    }
   })
 })

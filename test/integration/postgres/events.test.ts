@@ -1,9 +1,15 @@
 import type { StorageObject, StorageObjectStore, StoredEvent } from '@svc/db'
-import type pg from 'pg'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { attempt, BUCKET } from './attempt.js'
-import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted, rowsReadBy } from './schemas.js'
+import {
+  describeOwnDatabase,
+  inTransaction,
+  poolOf,
+  quoted,
+  rowsReadBy,
+  schemaOfEachTest,
+} from './schemas.js'
 
 const at = (key: string) => ({ bucket: BUCKET, key })
 
@@ -12,13 +18,11 @@ describeOwnDatabase('events on Postgres', (url) => {
   const pool = poolOf(url)
   let schema: string
   let store: StorageObjectStore
-  beforeEach(async () => {
-    schema = freshSchema()
+  schemaOfEachTest(pool, async (name) => {
+    schema = name
     store = postgresAdapter(pool, { schema, events: true })
     await store.migrate()
   })
-  afterEach(() => dropSchema(pool, schema))
-  afterAll(() => pool.end())
 
   async function upload(key: string, by = store): Promise<StorageObject> {
     const { id, scope } = await by.reserve({ ...attempt(key), metadata: { a: 'b' } })
@@ -26,16 +30,11 @@ describeOwnDatabase('events on Postgres', (url) => {
   }
 
   it('are recorded with the change or not at all', async () => {
-    const client = await pool.connect()
-    try {
-      await client.query('BEGIN')
-      const inTransaction = postgresAdapter(client, { schema })
-      await upload('1', inTransaction)
-      expect((await inTransaction.listEvents()).items).toHaveLength(1)
-      await client.query('ROLLBACK')
-    } finally {
-      client.release()
-    }
+    await inTransaction(pool, async (client) => {
+      const undone = postgresAdapter(client, { schema })
+      await upload('1', undone)
+      expect((await undone.listEvents()).items).toHaveLength(1)
+    })
     expect((await store.listEvents()).items).toEqual([])
   })
 
@@ -64,15 +63,8 @@ describeOwnDatabase('events on Postgres', (url) => {
     const [number, position] = id.split('.')
     const positions = ['', '0', '-1', '01', '1.5', '1e3', ' 1', 'x', '9223372036854775808', '9'.repeat(50)]
     const ids = [
-      ...[
-        number!,
-        position!,
-        `${position}.${number}`,
-        `0${number}.${position}`,
-        `0.${position}`,
-        `-0.${position}`,
-      ],
-      ...[`-9223372036854775809.${position}`, `9223372036854775807.9223372036854775807`],
+      ...[number!, position!, `${position}.${number}`, `9223372036854775807.9223372036854775807`],
+      ...[`0${number}`, '0', '-0', '-9223372036854775809'].map((other) => `${other}.${position}`),
       ...positions.map((other) => `${number}.${other}`),
     ]
     const attempts = ['', '0', '-1', '01', 'x', '2', '2147483647', '2147483648', '9'.repeat(50)]
@@ -95,16 +87,11 @@ describeOwnDatabase('events on Postgres', (url) => {
     await upload('free')
     const events = await store.claimEvents()
     const idOf = (key: string) => events.find(({ object }) => object.key === key)!.id
-    const client = await pool.connect()
-    try {
-      await client.query('BEGIN')
+    await inTransaction(pool, async (client) => {
       await postgresAdapter(client, { schema }).update({ ...at('held'), filename: 'b.txt' })
       expect(await store.settleEvents(events)).toEqual([idOf('free')])
       await expect(store.settleEvents(events)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
-    } finally {
-      await client.query('ROLLBACK')
-      client.release()
-    }
+    })
     expect(await store.settleEvents(events)).toEqual([idOf('held')])
   })
 
@@ -115,17 +102,12 @@ describeOwnDatabase('events on Postgres', (url) => {
     while (events.length < keys.length) events.push(...(await store.claimEvents()))
     const last = events[200]!
     const impatient = poolOf(url, { statement_timeout: 2000 })
-    const client = await pool.connect()
-    try {
-      await client.query('BEGIN')
+    await inTransaction(pool, async (client) => {
       await postgresAdapter(client, { schema }).update({ ...at(last.object.key), filename: 'b.txt' })
       const settled = await postgresAdapter(impatient, { schema }).settleEvents(events)
       expect(settled).toEqual(events.slice(0, 200).map(({ id }) => id))
-    } finally {
-      await client.query('ROLLBACK')
-      client.release()
-      await impatient.end()
-    }
+    })
+    await impatient.end()
     expect(await store.settleEvents(events)).toEqual([last.id])
   })
 
@@ -215,27 +197,18 @@ describeOwnDatabase('events on Postgres', (url) => {
 
   /** Returns how many pages a claim of 100 events reads, in a transaction that is rolled back. */
   async function buffersOfClaim(attempted = 'NULL'): Promise<number> {
-    const client = await pool.connect()
-    try {
-      await client.query('BEGIN')
-      const explain = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)
-        SELECT * FROM ${quoted(schema)}.claim_events_v1(NULL, NULL, ${attempted}, 100, now(), now() + interval '1 minute')`
+    const explain = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)
+      SELECT * FROM ${quoted(schema)}.claim_events_v1(NULL, NULL, ${attempted}, 100, now(), now() + interval '1 minute')`
+    let buffers = 0
+    await inTransaction(pool, async (client) => {
       // The first call also reads the catalog.
       await client.query(explain)
       await client.query('ROLLBACK; BEGIN')
-      const { rows } = await client.query<ExplainedRow>(explain)
-      await client.query('ROLLBACK')
-      const plan = rows[0]!['QUERY PLAN'][0]!.Plan
+      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(explain)
+      const [{ Plan: plan }] = rows[0]!['QUERY PLAN']
       expect(plan['Actual Rows']).toBe(100)
-      return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
-    } finally {
-      client.release()
-    }
+      buffers = plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
+    })
+    return buffers
   }
 })
-
-interface ExplainedRow extends pg.QueryResultRow {
-  readonly 'QUERY PLAN': readonly {
-    readonly Plan: Readonly<Record<'Actual Rows' | 'Shared Hit Blocks' | 'Shared Read Blocks', number>>
-  }[]
-}

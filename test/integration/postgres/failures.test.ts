@@ -4,7 +4,7 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { attempt, BUCKET, errorOf } from './attempt.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted, untilBlocked } from './schemas.js'
+import { describePostgres, inTransaction, migratedSchema, poolOf, quoted, untilBlocked } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 interface Connections {
@@ -30,32 +30,21 @@ const DRIVERS = {
 }
 
 describePostgres('failures of Postgres', (url) => {
-  const schema = freshSchema()
   const pool = poolOf(url)
+  const schema = migratedSchema(pool)
   const direct = postgresAdapter(pool, { schema })
   let proxy: WireProxy
   beforeAll(async () => {
     proxy = await wireProxy(url)
-    await direct.migrate()
   })
-  afterAll(async () => {
-    await proxy.close()
-    await dropSchema(pool, schema)
-    await pool.end()
-  })
+  afterAll(() => proxy.close())
 
   /** Runs `use` while another transaction holds the row and the key of this attempt. */
-  async function whileHeld(key: string, use: (holder: pg.PoolClient) => Promise<void>) {
-    const holder = await pool.connect()
-    try {
-      await holder.query('BEGIN')
+  const whileHeld = (key: string, use: (holder: pg.PoolClient) => Promise<void>) =>
+    inTransaction(pool, async (holder) => {
       await postgresAdapter(holder, { schema }).reserve(attempt(key))
       await use(holder)
-    } finally {
-      await holder.query('ROLLBACK')
-      holder.release()
-    }
-  }
+    })
 
   describe.each(Object.entries(DRIVERS))('over %s', (driver, open) => {
     const storeOver = (to = url, options?: Connections) => postgresAdapter(open(to, options), { schema })
@@ -75,21 +64,6 @@ describePostgres('failures of Postgres', (url) => {
         expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
         expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' })
       }
-    })
-
-    it('names migrate() on a schema that was never migrated', async () => {
-      const store = postgresAdapter(open(url), { schema: freshSchema() })
-      const error = await errorOf(store.reserve(attempt('k')))
-      expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
-      expect(error.message).toContain('migrate()')
-      expect(error.cause).toBeInstanceOf(Error)
-    })
-
-    it('refuses an id that is already used', async () => {
-      const store = storeOver()
-      const { id } = await store.reserve(attempt(named('first of an id')))
-      const refused = store.reserve({ ...attempt(named('second of an id')), id })
-      expect((await errorOf(refused)).params).toMatchObject({ field: 'id' })
     })
 
     it('repeats calls whose responses were lost', async () => {
@@ -151,53 +125,37 @@ describePostgres('failures of Postgres', (url) => {
         await direct.reserve(attempt('held'))
       },
     )
+  })
 
-    it('refuses another isolation level with a message that names the right one', async () => {
-      const settings = { default_transaction_isolation: 'repeatable read' }
-      const error = await errorOf(storeOver(url, { settings }).reserve(attempt('isolated')))
-      expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
-      expect(error.message).toContain('READ COMMITTED')
-      expect(await direct.find({ bucket: BUCKET, key: 'isolated' })).toBeNull()
-    })
-
-    const id = createAttemptId()
-    const existing = { bucket: BUCKET, key: named('read-only existing') }
-    const missing = { bucket: BUCKET, key: 'read-only missing' }
-    it.each<[string, (store: StorageObjectStore) => Promise<unknown>]>([
-      ['reserve', (store) => store.reserve(attempt('read-only'))],
-      ['a refused reserve', (store) => store.reserve({ ...attempt('read-only'), quota: { maxFiles: 0 } })],
-      ['reserve of a taken key', (store) => store.reserve(attempt(existing.key, 'other'))],
-      ['a repeated reserve', (store) => store.reserve({ ...attempt(existing.key), id })],
-      ['confirm of nothing', (store) => store.confirm({ ...missing, size: 1 })],
-      ['a repeated setUploadId', (store) => store.setUploadId({ ...existing, id, uploadId: 'upload' })],
-      ['release of nothing', (store) => store.release(missing)],
-      ['remove of nothing', (store) => store.remove(missing)],
-      ['purgeExpired of nothing', (store) => store.purgeExpired({ scope: 'empty' })],
-      ['purgeDeleted of nothing', (store) => store.purgeDeleted({ before: new Date('2000-01-01') })],
-      ['forgetLeftover of nothing', (store) => store.forgetLeftover({ attemptId: id })],
-      ['repairUsage of nothing', (store) => store.repairUsage('empty')],
-      [
-        'a batch that is refused',
-        (store) =>
-          Promise.any(
-            ['a', 'b', 'c', 'd'].map((key) => store.reserve({ ...attempt(key), quota: { maxFiles: 0 } })),
-          ).catch((error: AggregateError) => Promise.reject(error.errors.at(-1) as Error)),
-      ],
-    ])('refuses %s on a read-only database, even with nothing to write', async (_, call) => {
-      await direct.reserve({ ...attempt(existing.key), id, uploadId: 'upload' })
-      const store = storeOver(url, { settings: { default_transaction_read_only: 'on' } })
-      const error = await errorOf(call(store))
-      expect(error.code).toBe('DATABASE_UNAVAILABLE')
-      expect(error.message).toContain('read-only')
-    })
-
-    it('throws DATABASE_UNAVAILABLE after its connections were ended', async () => {
-      const connections = open(url)
-      await connections.end()
-      expect(await errorOf(postgresAdapter(connections, { schema }).ping())).toMatchObject({
-        code: 'DATABASE_UNAVAILABLE',
-      })
-    })
+  const id = createAttemptId()
+  const existing = { bucket: BUCKET, key: 'read-only existing' }
+  const missing = { bucket: BUCKET, key: 'read-only missing' }
+  it.each<[string, (store: StorageObjectStore) => Promise<unknown>]>([
+    ['reserve', (store) => store.reserve(attempt('read-only'))],
+    ['a refused reserve', (store) => store.reserve({ ...attempt('read-only'), quota: { maxFiles: 0 } })],
+    ['reserve of a taken key', (store) => store.reserve(attempt(existing.key, 'other'))],
+    ['a repeated reserve', (store) => store.reserve({ ...attempt(existing.key), id })],
+    ['confirm of nothing', (store) => store.confirm({ ...missing, size: 1 })],
+    ['a repeated setUploadId', (store) => store.setUploadId({ ...existing, id, uploadId: 'upload' })],
+    ['release of nothing', (store) => store.release(missing)],
+    ['remove of nothing', (store) => store.remove(missing)],
+    ['purgeExpired of nothing', (store) => store.purgeExpired({ scope: 'empty' })],
+    ['purgeDeleted of nothing', (store) => store.purgeDeleted({ before: new Date('2000-01-01') })],
+    ['forgetLeftover of nothing', (store) => store.forgetLeftover({ attemptId: id })],
+    ['repairUsage of nothing', (store) => store.repairUsage('empty')],
+    [
+      'a batch that is refused',
+      (store) =>
+        Promise.any(
+          ['a', 'b', 'c', 'd'].map((key) => store.reserve({ ...attempt(key), quota: { maxFiles: 0 } })),
+        ).catch((error: AggregateError) => Promise.reject(error.errors.at(-1) as Error)),
+    ],
+  ])('refuses %s on a read-only database, even with nothing to write', async (_, call) => {
+    await direct.reserve({ ...attempt(existing.key), id, uploadId: 'upload' })
+    const settings = { default_transaction_read_only: 'on' }
+    const error = await errorOf(call(postgresAdapter(DRIVERS.pg(url, { settings }), { schema })))
+    expect(error.code).toBe('DATABASE_UNAVAILABLE')
+    expect(error.message).toContain('read-only')
   })
 
   it('throws DATABASE_UNAVAILABLE if the pool is exhausted', async () => {
@@ -231,25 +189,21 @@ describePostgres('failures of Postgres', (url) => {
     const own = DRIVERS.pg(proxy.url, { settings: { deadlock_timeout: '2s' } })
     const store = postgresAdapter(own, { schema })
     await store.reserve(attempt('first', scope))
-    const holder = await pool.connect()
-    try {
-      await holder.query('BEGIN')
+    let waiting: Promise<unknown> | undefined
+    await inTransaction(pool, async (holder) => {
       await holder.query(`SET LOCAL deadlock_timeout = '1h'`)
       await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
       proxy.roundTrips = 0
-      const waiting = store.reserve(attempt('second', scope))
+      waiting = store.reserve(attempt('second', scope))
       await untilBlocked(pool, schema)
       // The call of the store holds the key and waits for the usage row. This one holds the usage row and waits for the
       // key.
       await postgresAdapter(holder, { schema }).reserve(attempt('second', scope))
-      await holder.query('ROLLBACK')
-      expect(await waiting).toMatchObject({ key: 'second', status: 'pending' })
-      // The repeat takes two if the other transaction still holds the key.
-      expect([2, 3]).toContain(proxy.roundTrips)
-      expect(await store.checkUsage()).toEqual([])
-    } finally {
-      holder.release(true)
-    }
+    })
+    expect(await waiting).toMatchObject({ key: 'second', status: 'pending' })
+    // The repeat takes two if the other transaction still holds the key.
+    expect([2, 3]).toContain(proxy.roundTrips)
+    expect(await store.checkUsage()).toEqual([])
   })
 
   it('replaces a session that an administrator terminated', async () => {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import type { Statement } from '../../../src/adapters/postgres/connection/database.js'
 import { databaseError } from '../../../src/adapters/postgres/connection/failures.js'
@@ -14,32 +14,21 @@ import { verify } from '../../../src/adapters/postgres/migrate/verify.js'
 import { readStatements } from '../../../src/adapters/postgres/sql/reads.js'
 import { usageStatements } from '../../../src/adapters/postgres/sql/usage-checks.js'
 import { writeStatements } from '../../../src/adapters/postgres/sql/writes.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describePostgres, dropSchema, poolOf, quoted, schemaOfEachTest } from './schemas.js'
 
 const LATER = SCHEMA.version + 1
 const NEWEST = SCHEMA.version + 2
 
+const laterIndex = (name: string, definition: string): Index => ({
+  ...{ name, definition, comment: `Is ${name}.`, since: LATER },
+})
 const UNIQUE_INDEX: Index = {
-  name: 'objects_by_e_tag',
-  definition: 'btree (e_tag) WHERE (e_tag IS NOT NULL)',
+  ...laterIndex('objects_by_e_tag', 'btree (e_tag) WHERE (e_tag IS NOT NULL)'),
   isUnique: true,
-  comment: 'By e_tag.',
-  since: LATER,
 }
-const SECOND_INDEX: Index = {
-  name: 'objects_by_colour',
-  definition: "btree (colour) WHERE (status = 'active'::text)",
-  comment: 'By colour.',
-  since: LATER,
-}
-
+const SECOND_INDEX = laterIndex('objects_by_colour', "btree (colour) WHERE (status = 'active'::text)")
 /** On a table that this release created, and the release before did not have. */
-const INDEX_OF_EVENTS: Index = {
-  name: 'events_by_type',
-  definition: 'btree (type)',
-  comment: 'By type.',
-  since: LATER,
-}
+const INDEX_OF_EVENTS = laterIndex('events_by_type', 'btree (type)')
 
 /** The schema of a later release, with three indexes and a column that one of them needs. */
 const COLOURED: Schema = {
@@ -81,11 +70,7 @@ CREATE OR REPLACE FUNCTION {schema}.colour_v1() RETURNS text LANGUAGE sql AS $bo
 describePostgres('migrations to the schemas of later releases', (url) => {
   const pool = poolOf(url)
   let schema: string
-  beforeEach(() => {
-    schema = freshSchema()
-  })
-  afterEach(() => dropSchema(pool, schema))
-  afterAll(() => pool.end())
+  schemaOfEachTest(pool, (name) => (schema = name))
 
   const name = () => schemaName('migrate', schema)
   const database = (own: pg.Pool = pool) => pgDatabase(own, { named: true })
@@ -231,26 +216,18 @@ describePostgres('migrations to the schemas of later releases', (url) => {
         .flatMap((each) => ('text' in each ? [each as Statement] : Object.values(each)))
         .filter(({ name }) => !name.startsWith('svc_db_ping'))
       expect(statements.length).toBeGreaterThan(30)
-      const client = await pool.connect()
-      const prepare = async (text: string) => {
-        await client.query(`PREPARE newer AS ${text}`)
-        await client.query('DEALLOCATE newer')
-      }
-      try {
-        await migrateTo(SCHEMA)
-        for (const statement of statements) await prepare(statement.text)
-        // Everything but the version itself is there.
-        await run(`DROP DOMAIN {schema}.${markerType(SCHEMA.version, name())}`)
-        for (const statement of statements) {
-          const error: unknown = await prepare(statement.text).catch(databaseError)
-          expect(error, statement.name).toMatchObject({
-            code: 'DATABASE_UNAVAILABLE',
-            retryable: false,
-            message: expect.stringContaining('migrate()') as string,
-          })
-        }
-      } finally {
-        client.release(true)
+      const prepare = (text: string) => pool.query(`PREPARE newer AS ${text}; DEALLOCATE newer`)
+      await migrateTo(SCHEMA)
+      for (const statement of statements) await prepare(statement.text)
+      // Everything but the version itself is there.
+      await run(`DROP DOMAIN {schema}.${markerType(SCHEMA.version, name())}`)
+      for (const statement of statements) {
+        const error: unknown = await prepare(statement.text).catch(databaseError)
+        expect(error, statement.name).toMatchObject({
+          code: 'DATABASE_UNAVAILABLE',
+          retryable: false,
+          message: expect.stringContaining('migrate()') as string,
+        })
       }
     })
   })

@@ -1,21 +1,17 @@
 import pg from 'pg'
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
 import { migrate } from '../../../src/adapters/postgres/migrate/migrate.js'
 import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/statement.js'
 import { SCHEMA, type Schema } from '../../../src/adapters/postgres/sql/schema.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describePostgres, inTransaction, poolOf, quoted, schemaOfEachTest } from './schemas.js'
 
 describePostgres('migrate', (url) => {
   const pool = poolOf(url)
   let schema: string
-  beforeEach(() => {
-    schema = freshSchema()
-  })
-  afterEach(() => dropSchema(pool, schema))
-  afterAll(() => pool.end())
+  schemaOfEachTest(pool, (name) => (schema = name))
 
   const database = (own: pg.Pool | pg.Client = pool) => pgDatabase(own, { named: true })
   const migrateTo = (definition: Schema, own: pg.Pool | pg.Client = pool) =>
@@ -25,16 +21,11 @@ describePostgres('migrate', (url) => {
 
   it('waits for no table lock if there is nothing to do', async () => {
     await postgresAdapter(pool, { schema }).migrate()
-    const holder = await pool.connect()
-    try {
-      await holder.query('BEGIN')
+    await inTransaction(pool, async (holder) => {
       await holder.query(`LOCK TABLE ${quoted(schema)}.objects, ${quoted(schema)}.scope_usage`)
       const result = await postgresAdapter(pool, { schema }).migrate()
       expect(result).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
-    } finally {
-      await holder.query('ROLLBACK')
-      holder.release()
-    }
+    })
   })
 
   it('changes nothing if it fails', async () => {
@@ -58,11 +49,7 @@ describePostgres('migrate', (url) => {
 
   it('works with any default isolation level', async () => {
     const own = poolOf(url, { options: '-c default_transaction_isolation=serializable' })
-    try {
-      expect(await migrateTo(SCHEMA, own)).toEqual({ from: 0, to: SCHEMA.version })
-    } finally {
-      await own.end()
-    }
+    expect(await migrateTo(SCHEMA, own).finally(() => own.end())).toEqual({ from: 0, to: SCHEMA.version })
   })
 
   it('refuses CockroachDB by its version text', async () => {

@@ -39,14 +39,18 @@ const restore = (url: string, sql: string) =>
 
 interface Move {
   readonly title: string
-  /** Moves the schema from one database to an empty one. */
-  readonly move: (from: FreshDatabase, to: FreshDatabase) => unknown
+  /** What runs in the empty database before a dump of the other one is restored. */
+  readonly before?: string
+  /** The options of the dump. Default: none, for a dump of everything. */
+  readonly dump?: readonly string[]
+  /** What happens to the restored database. A function also gets the SQL of the dump. */
+  readonly after?: string | ((to: FreshDatabase, sql: string) => unknown)
   /** The new name of the schema. Default: the old one. */
   readonly schema?: string
-  /** The outcome of calls before anything is mended. */
-  readonly calls: string
-  /** What `verify()` returns before that. */
-  readonly findings: readonly string[]
+  /** The outcome of calls before anything is mended. Default: they work. */
+  readonly calls?: string
+  /** What `verify()` returns before that. Default: nothing. */
+  readonly findings?: readonly string[]
   /** Whether the rows were left behind. */
   readonly isEmpty?: boolean
   /** Whether the switch of events was left behind. */
@@ -56,66 +60,44 @@ interface Move {
 }
 
 const BOTH = ['migrate()', 'postgresSchema()'] as const
-
-const SQL_OF_TABLES =
-  'svc_db.objects, svc_db.scope_usage, svc_db.leftovers, svc_db.events, svc_db.schema_version'
+const TABLES = ['objects', 'scope_usage', 'leftovers', 'events', 'schema_version']
+/** A list of expectations that must each be met by some finding. */
+const some = (...findings: unknown[]) => expect.arrayContaining(findings) as string[]
 
 const MOVES: Move[] = [
-  {
-    title: 'a dump of everything',
-    move: (from, to) => restore(to.url, dump(from.url)),
-    calls: 'work',
-    findings: [],
-  },
+  { title: 'a dump of everything' },
   {
     title: 'a dump of the structure alone',
-    move: (from, to) => restore(to.url, dump(from.url, '--schema-only')),
-    calls: 'work',
+    dump: ['--schema-only'],
     findings: [ROW_IS_MISSING],
     isEmpty: true,
     tools: BOTH,
   },
   {
     title: 'a dump of the data alone',
-    async move(from, to) {
-      await to.query(postgresSchema({ events: true }))
-      restore(
-        to.url,
-        dump(from.url, '--data-only', '--disable-triggers', '--exclude-table=svc_db.schema_version'),
-      )
-    },
-    calls: 'work',
-    findings: [],
+    before: postgresSchema({ events: true }),
+    dump: ['--data-only', '--disable-triggers', '--exclude-table=svc_db.schema_version'],
   },
   {
     title: 'a dump of the table of objects alone',
-    async move(from, to) {
-      await to.query('CREATE SCHEMA svc_db')
-      restore(to.url, dump(from.url, '--table=svc_db.objects'))
-    },
+    before: 'CREATE SCHEMA svc_db',
+    dump: ['--table=svc_db.objects'],
     calls: NOT_MIGRATED,
-    findings: expect.arrayContaining([
+    findings: some(
       'The schema has version 1, but this code needs version 2. Run migrate().',
       'Missing: table leftovers.',
-    ]) as string[],
+    ),
     isOff: true,
   },
   {
     title: 'TRUNCATE of all tables',
-    async move(from, to) {
-      restore(to.url, dump(from.url))
-      await to.query(`TRUNCATE ${SQL_OF_TABLES}`)
-    },
-    calls: 'work',
+    after: `TRUNCATE ${TABLES.map((table) => `svc_db.${table}`).join()}`,
     findings: [ROW_IS_MISSING],
     isEmpty: true,
   },
   {
     title: 'another name',
-    async move(from, to) {
-      restore(to.url, dump(from.url))
-      await to.query('ALTER SCHEMA svc_db RENAME TO moved')
-    },
+    after: 'ALTER SCHEMA svc_db RENAME TO moved',
     schema: 'moved',
     calls: NOT_MIGRATED,
     findings: [RENAMED],
@@ -123,33 +105,24 @@ const MOVES: Move[] = [
   },
   {
     title: 'another name, beside a new schema of the old one',
-    async move(from, to) {
-      restore(to.url, dump(from.url))
-      await to.query('ALTER SCHEMA svc_db RENAME TO moved')
-      await to.query(postgresSchema())
-    },
+    after: `ALTER SCHEMA svc_db RENAME TO moved; ${postgresSchema()}`,
     schema: 'moved',
     calls: NOT_MIGRATED,
     findings: [RENAMED],
   },
   {
     title: 'a copy beside the original, from an edited dump',
-    move(from, to) {
-      const sql = dump(from.url)
-      restore(to.url, sql)
-      restore(to.url, sql.replaceAll('svc_db', 'copy'))
-    },
+    after: ({ url }, sql) => restore(url, sql.replaceAll('svc_db', 'copy')),
     schema: 'copy',
     calls: NOT_MIGRATED,
     // The edit has also changed the names of settings in two functions.
-    findings: expect.arrayContaining([expect.stringMatching(/^Missing: type schema_v2_/)]) as string[],
+    findings: some(expect.stringMatching(/^Missing: type schema_v2_/)),
   },
   {
     title: 'a copy of the tables beside the original, with its triggers',
-    async move(from, to) {
-      restore(to.url, dump(from.url))
+    async after(to) {
       await to.query('CREATE SCHEMA copy')
-      for (const table of ['objects', 'scope_usage', 'leftovers', 'events', 'schema_version']) {
+      for (const table of TABLES) {
         await to.query(`CREATE TABLE copy.${table} (LIKE svc_db.${table} INCLUDING ALL)`)
         await to.query(`INSERT INTO copy.${table} OVERRIDING SYSTEM VALUE SELECT * FROM svc_db.${table}`)
       }
@@ -160,36 +133,29 @@ const MOVES: Move[] = [
     },
     schema: 'copy',
     calls: NOT_MIGRATED,
-    findings: expect.arrayContaining([
+    findings: some(
       expect.stringMatching(/^Differs: trigger record_update .* another record_event_v1\)/),
       expect.stringMatching(/^Missing: function reserve_v1/),
-    ]) as string[],
+    ),
   },
   {
     title: 'a table that was dropped',
-    async move(from, to) {
-      restore(to.url, dump(from.url))
-      await to.query('DROP TABLE svc_db.objects CASCADE')
-    },
+    after: 'DROP TABLE svc_db.objects CASCADE',
     calls: NOT_MIGRATED,
-    findings: expect.arrayContaining(['Missing: table objects.']) as string[],
+    findings: some('Missing: table objects.'),
     isEmpty: true,
     isOff: true,
   },
   {
     title: 'an index, a type and a function that were dropped',
-    async move(from, to) {
-      restore(to.url, dump(from.url))
-      await to.query('DROP INDEX svc_db.objects_live; DROP INDEX svc_db.leftovers_due')
-      await to.query('DROP FUNCTION svc_db.list_scopes_v1; DROP TYPE svc_db.scope_write_v1 CASCADE')
-    },
-    calls: 'work',
-    findings: expect.arrayContaining([
+    after: `DROP INDEX svc_db.objects_live; DROP INDEX svc_db.leftovers_due;
+      DROP FUNCTION svc_db.list_scopes_v1; DROP TYPE svc_db.scope_write_v1 CASCADE`,
+    findings: some(
       'Missing: index objects_live.',
       'Missing: index leftovers_due.',
       'Missing: type scope_write_v1.',
       'Missing: function list_scopes_v1(text, integer).',
-    ]) as string[],
+    ),
     tools: BOTH,
   },
 ]
@@ -225,9 +191,13 @@ describePrivatePostgres('a schema that was moved', (programs) => {
     tools.map((tool) => ({ ...move, tool })),
   )
   it.each(cases)('by $title is reported by verify() and restored by $tool', async ({ tool, ...given }) => {
-    const { schema = 'svc_db', calls, findings, isEmpty = false, isOff = false } = given
+    const { schema = 'svc_db', calls = 'work', findings = [], isEmpty = false, isOff = false } = given
     const target = await createDatabase(clusters[1]!.cluster.url)
-    await given.move(source, target)
+    if (given.before) await target.query(given.before)
+    const sql = dump(source.url, ...(given.dump ?? []))
+    restore(target.url, sql)
+    if (typeof given.after === 'string') await target.query(given.after)
+    else await given.after?.(target, sql)
     const sums =
       'SELECT (SELECT count(*) FROM svc_db.objects) AS rows, (SELECT max(id) FROM svc_db.events) AS event'
     const contents = async () => (await target.query(sums)).rows as unknown[]
@@ -319,7 +289,32 @@ describePrivatePostgres('a schema that was moved', (programs) => {
     const READS = 'USAGE ON SCHEMA svc_db TO app; GRANT SELECT ON ALL TABLES IN SCHEMA svc_db TO app'
     const ALL = `GRANT ${READS}; GRANT ${WRITES} TO app`
 
+    /** Runs `use` as a new role on a new schema, after the SQL has granted it rights. */
+    async function asApp(
+      sql: string,
+      use: (store: StorageObjectStore, database: FreshDatabase) => Promise<void>,
+      events = false,
+    ): Promise<void> {
+      const database = await createDatabase(clusters[1]!.cluster.url)
+      try {
+        await database.query(`CREATE ROLE app LOGIN; ${postgresSchema({ events })}; ${sql}`)
+        await asRole(database.url, 'app', (pool) => use(postgresAdapter(pool), database))
+      } finally {
+        await database.query('DROP OWNED BY app; DROP ROLE app')
+        await database.drop()
+      }
+    }
+
     it.each([
+      {
+        title: 'may not write events, which are on',
+        sql: ALL,
+        events: true,
+        calls: PERMISSION,
+        findings: ['DELETE', 'INSERT', 'UPDATE'].map((name) =>
+          right(name, 'events, which is needed while events are on'),
+        ),
+      },
       {
         title: 'only reads',
         sql: `GRANT ${READS}`,
@@ -334,27 +329,27 @@ describePrivatePostgres('a schema that was moved', (programs) => {
         title: 'may do nothing',
         sql: '',
         calls: PERMISSION,
-        findings: expect.arrayContaining([
+        findings: some(
           'Missing: the USAGE privilege of this role on the schema "svc_db".',
           right('SELECT', 'schema_version'),
-        ]) as string[],
+        ),
       },
       {
         title: 'was the owner',
         sql: `ALTER SCHEMA svc_db OWNER TO app;
           ALTER TABLE svc_db.objects OWNER TO app; REASSIGN OWNED BY app TO postgres`,
         calls: PERMISSION,
-        findings: expect.arrayContaining([right('SELECT', 'schema_version')]) as string[],
+        findings: some(right('SELECT', 'schema_version')),
       },
       {
         title: 'may call no function',
         sql: `${ALL}; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA svc_db FROM PUBLIC`,
         calls: PERMISSION,
-        findings: expect.arrayContaining([
+        findings: some(
           expect.stringMatching(
             /^Missing: the EXECUTE privilege of this role on the function reserve_v1\(uuid, /,
           ),
-        ]) as string[],
+        ),
       },
       {
         title: 'has another isolation level',
@@ -373,41 +368,32 @@ describePrivatePostgres('a schema that was moved', (programs) => {
         calls: PERMISSION,
         findings: ROW_SECURITY,
       },
-    ])('are reported by verify() to a role that $title', async ({ sql, calls, findings }) => {
-      const database = await createDatabase(clusters[1]!.cluster.url)
-      try {
-        await database.query(`CREATE ROLE app LOGIN; ${postgresSchema()}; ${sql}`)
-        await asRole(database.url, 'app', async (pool) => {
-          const store = postgresAdapter(pool)
+    ])('are reported by verify() to a role that $title', ({ sql, calls, findings, events }) =>
+      asApp(
+        sql,
+        async (store) => {
           expect(await store.verify()).toEqual(findings)
           // There is nothing to migrate, and a role that doesn't own the schema restores nothing.
           expect(await store.migrate()).toEqual({ from: 2, to: 2 })
           expect(await outcomeOfCalls(store, 'a')).toBe(calls)
-        })
-      } finally {
-        await database.query('DROP OWNED BY app; DROP ROLE app')
-        await database.drop()
-      }
-    })
+        },
+        events,
+      ),
+    )
 
-    it('let a role without rights on the sequence of events record them', async () => {
-      const database = await createDatabase(clusters[1]!.cluster.url)
-      try {
-        await database.query(`CREATE ROLE app LOGIN; ${postgresSchema({ events: true })}; ${ALL};
-          GRANT INSERT, UPDATE, DELETE ON svc_db.events TO app`)
-        await asRole(database.url, 'app', async (pool) => {
-          const store = postgresAdapter(pool)
+    it('let a role without rights on the sequence of events record and settle them', () =>
+      asApp(
+        `${ALL}; GRANT INSERT, UPDATE, DELETE ON svc_db.events TO app`,
+        async (store, database) => {
           await upload(store, 'a', 1)
           await upload(store, 'a', 2)
           await database.query('ALTER SEQUENCE svc_db.events_id_seq RESTART')
           await upload(store, 'a', 3)
           const { items } = await store.listEvents()
           expect(items.map(({ object }) => object.size)).toEqual([1, 2, 3])
-        })
-      } finally {
-        await database.query('DROP OWNED BY app; DROP ROLE app')
-        await database.drop()
-      }
-    })
+          expect(await store.settleEvents(await store.claimEvents())).toEqual([items[0]!.id])
+        },
+        true,
+      ))
   })
 })

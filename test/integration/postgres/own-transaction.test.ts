@@ -3,7 +3,16 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { attempt, BUCKET, errorOf } from './attempt.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted, untilBlocked } from './schemas.js'
+import {
+  describePostgres,
+  dropSchema,
+  freshSchema,
+  inTransaction as rolledBack,
+  migratedSchema,
+  poolOf,
+  quoted,
+  untilBlocked,
+} from './schemas.js'
 import { wireProxy } from './wire-proxy.js'
 
 interface Transaction {
@@ -20,19 +29,13 @@ const refusalOf = (call: Promise<unknown>) =>
 
 // docs/your-orm.md promises this.
 describePostgres('a store over a client in a transaction', (url) => {
-  const schema = freshSchema()
-  const table = `${quoted(schema)}."documents of the application"`
   const pool = poolOf(url)
+  const schema = migratedSchema(pool)
+  const table = `${quoted(schema)}."documents of the application"`
   const sql = postgres(url)
   const outside = postgresAdapter(pool, { schema })
-  beforeAll(async () => {
-    await outside.migrate()
-    await pool.query(`CREATE TABLE ${table} (key text PRIMARY KEY)`)
-  })
-  afterAll(async () => {
-    await dropSchema(pool, schema)
-    await Promise.all([pool.end(), sql.end()])
-  })
+  beforeAll(() => pool.query(`CREATE TABLE ${table} (key text PRIMARY KEY)`))
+  afterAll(() => sql.end())
 
   /** Runs `use` in a transaction of each driver, and returns whether it was committed or rolled back. */
   const DRIVERS = {
@@ -157,6 +160,7 @@ describePostgres('a store over a client in a transaction', (url) => {
           expect(await refusalOf(store.reserve(attempt('isolated')))).toMatchObject({
             code: 'DATABASE_UNAVAILABLE',
             message: expect.stringContaining('READ COMMITTED') as string,
+            retryable: false,
           })
         }, level)
         expect(end).toBe('ROLLBACK')
@@ -182,21 +186,19 @@ describePostgres('a store over a client in a transaction', (url) => {
     it('reports the deadlock that rolled it back, not a failed repeat', async () => {
       const scope = named('deadlock')
       await outside.reserve(attempt(named('own first'), scope))
-      const holder = await pool.connect()
-      await holder.query('BEGIN')
-      await holder.query(`SET LOCAL deadlock_timeout = '1h'`)
-      await holder.query(`SELECT FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
-      const end = await inTransaction(async ({ store, query }) => {
-        await query(`SET LOCAL deadlock_timeout = '2s'`)
-        const waiting = errorOf(store.reserve(attempt(named('own second'), scope)))
-        await untilBlocked(pool, schema)
-        // Waits for the key that the transaction holds, which waits for the usage row that this one holds.
-        await postgresAdapter(holder, { schema }).reserve(attempt(named('own second'), scope))
-        expect((await waiting).cause).toMatchObject({ code: '40P01' })
+      await rolledBack(pool, async (holder) => {
+        await holder.query(`SET LOCAL deadlock_timeout = '1h'`)
+        await holder.query(`SELECT FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
+        const end = await inTransaction(async ({ store, query }) => {
+          await query(`SET LOCAL deadlock_timeout = '2s'`)
+          const waiting = errorOf(store.reserve(attempt(named('own second'), scope)))
+          await untilBlocked(pool, schema)
+          // Waits for the key that the transaction holds, which waits for the usage row that this one holds.
+          await postgresAdapter(holder, { schema }).reserve(attempt(named('own second'), scope))
+          expect((await waiting).cause).toMatchObject({ code: '40P01' })
+        })
+        expect(end).toBe('ROLLBACK')
       })
-      expect(end).toBe('ROLLBACK')
-      await holder.query('ROLLBACK')
-      holder.release()
     })
   })
 

@@ -1,11 +1,11 @@
 import { drizzle } from 'drizzle-orm/postgres-js'
 import postgres, { type Options, type PostgresType, type Sql } from 'postgres'
-import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { expectWholeLife } from '../drivers/whole-life.js'
 import { attempt } from './attempt.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
+import { describePostgres, poolOf, schemaOfEachTest } from './schemas.js'
 
 type InstanceOptions = Options<Record<string, PostgresType>>
 
@@ -55,11 +55,7 @@ describePostgres('postgresAdapter over postgres.js on a server', (url) => {
     return sql
   }
   let schema: string
-  beforeEach(() => {
-    schema = freshSchema()
-  })
-  afterEach(() => dropSchema(pool, schema))
-  afterAll(() => pool.end())
+  schemaOfEachTest(pool, (name) => (schema = name))
 
   it.each(Object.keys(OPTIONS))('passes values unchanged, with %s', async (name) => {
     const sql = open(OPTIONS[name])

@@ -1,120 +1,87 @@
+import type { StorageObjectStore } from '@svc/db'
 import { postgresAdapter } from '@svc/db/postgres'
 import type pg from 'pg'
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { expect, it } from 'vitest'
+import { describePostgres, inTransaction, poolOf, quoted, schemaOfEachTest } from './schemas.js'
 
 const HOUR = 3_600_000
 
 describePostgres('a purge beside an open transaction', (url) => {
   const pool = poolOf(url)
   let schema: string
-  beforeEach(async () => {
-    schema = freshSchema()
-    await postgresAdapter(pool, { schema }).migrate()
+  let store: StorageObjectStore
+  schemaOfEachTest(pool, async (name) => {
+    schema = name
+    store = postgresAdapter(pool, { schema })
+    await store.migrate()
   })
-  afterEach(() => dropSchema(pool, schema))
-  afterAll(() => pool.end())
 
-  const reservation = (scope: string, key: string) => ({ scope, bucket: 'files', key, declaredSize: 5 })
-  const later = () => postgresAdapter(pool, { schema, now: () => new Date(Date.now() + 2 * HOUR) })
+  const inHours = (hours: number) => new Date(Date.now() + hours * HOUR)
+  const reserve = (scope: string, key: string, hours = 1, by = store) =>
+    by.reserve({ scope, bucket: 'files', key, declaredSize: 5, expiresAt: inHours(hours) })
+  /** Adds an object to the history. Returns its attempt. */
+  async function removed(scope: string, key: string): Promise<string> {
+    const { attemptId } = await reserve(scope, key)
+    await store.confirm({ bucket: 'files', key, size: 5 })
+    await store.remove({ bucket: 'files', key })
+    return attemptId
+  }
+  const holdSums = (holder: pg.PoolClient) =>
+    reserve('eve', 'another', 4, postgresAdapter(holder, { schema }))
+  const holdRows = (holder: pg.PoolClient) =>
+    holder.query(`SELECT FROM ${quoted(schema)}.objects WHERE scope = 'eve' FOR UPDATE`)
+  const later = () => postgresAdapter(pool, { schema, now: () => inHours(2) })
 
   it.each([
     {
       what: 'the sums of a scope',
       // The purge takes at most 200 rows in a transaction, and these expire first.
       held: Array.from({ length: 201 }, (_, index) => `eve/${index}`),
-      hold: (holder: pg.PoolClient) =>
-        postgresAdapter(holder, { schema }).reserve({
-          ...reservation('eve', 'another'),
-          expiresAt: new Date(Date.now() + 4 * HOUR),
-        }),
+      hold: holdSums,
     },
-    {
-      what: 'a row, without the lock of its key',
-      held: ['eve/0'],
-      hold: (holder: pg.PoolClient) =>
-        holder.query(`SELECT FROM ${quoted(schema)}.objects WHERE scope = 'eve' FOR UPDATE`),
-    },
+    { what: 'a row, without the lock of its key', held: ['eve/0'], hold: holdRows },
   ])('that holds $what takes other reservations, and the next run those', async ({ held, hold }) => {
-    const store = postgresAdapter(pool, { schema })
-    const expiresAt = new Date(Date.now() + HOUR / 2)
-    await Promise.all(held.map((key) => store.reserve({ ...reservation('eve', key), expiresAt })))
-    await store.reserve({ ...reservation('ann', 'ann/0'), expiresAt: new Date(Date.now() + HOUR) })
-    const holder = await pool.connect()
-    try {
-      await holder.query('BEGIN')
+    await Promise.all(held.map((key) => reserve('eve', key, 0.5)))
+    await reserve('ann', 'ann/0')
+    await inTransaction(pool, async (holder) => {
       await hold(holder)
       expect(await later().purgeExpired({ limit: 1000 })).toMatchObject([{ key: 'ann/0' }])
-    } finally {
-      await holder.query('ROLLBACK')
-      holder.release()
-    }
+    })
     expect(await later().purgeExpired({ limit: 1000 })).toHaveLength(held.length)
     expect(await store.checkUsage()).toEqual([])
   })
 
   it.each<[string, (holder: pg.PoolClient) => Promise<unknown>]>([
-    [
-      'sums',
-      (holder) =>
-        postgresAdapter(holder, { schema }).reserve({
-          ...reservation('eve', 'another'),
-          expiresAt: new Date(Date.now() + HOUR),
-        }),
-    ],
-    [
-      'rows',
-      (holder) => holder.query(`SELECT FROM ${quoted(schema)}.objects WHERE scope = 'eve' FOR UPDATE`),
-    ],
+    ['sums', holdSums],
+    ['rows', holdRows],
   ])('drops the history of other scopes, and fails for the one whose %s are held', async (_, hold) => {
-    const store = postgresAdapter(pool, { schema })
-    const expiresAt = new Date(Date.now() + HOUR)
-    for (const scope of ['eve', 'ann']) {
-      await store.reserve({ ...reservation(scope, scope), expiresAt })
-      await store.confirm({ bucket: 'files', key: scope, size: 5 })
-      await store.remove({ bucket: 'files', key: scope })
-    }
-    const before = new Date(Date.now() + HOUR)
-    const holder = await pool.connect()
-    try {
-      await holder.query('BEGIN')
+    for (const scope of ['eve', 'ann']) await removed(scope, scope)
+    const before = inHours(1)
+    await inTransaction(pool, async (holder) => {
       await hold(holder)
       expect(await later().purgeDeleted({ before })).toBe(1)
       // `eraseScope` must not take the history for gone.
-      await expect(later().purgeDeleted({ before, scope: 'eve' })).rejects.toMatchObject({
-        code: 'DATABASE_UNAVAILABLE',
-        retryable: true,
-      })
-    } finally {
-      await holder.query('ROLLBACK')
-      holder.release()
-    }
+      const purging = later().purgeDeleted({ before, scope: 'eve' })
+      await expect(purging).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
+    })
     expect(await later().purgeDeleted({ before })).toBe(1)
     expect(await store.checkUsage()).toEqual([])
   })
 
   it('drops what no foreign key of the application keeps, and fails for the scope of the rest', async () => {
-    const store = postgresAdapter(pool, { schema })
     const table = `${quoted(schema)}.documents`
     await pool.query(`CREATE TABLE ${table} (file uuid REFERENCES ${quoted(schema)}.objects)`)
     for (const [index, scope] of ['eve', 'eve', 'eve', 'ann'].entries()) {
-      const key = `${scope}/${index}`
-      const expiresAt = new Date(Date.now() + HOUR)
-      const { attemptId } = await store.reserve({ ...reservation(scope, key), expiresAt })
-      await store.confirm({ bucket: 'files', key, size: 5 })
-      await store.remove({ bucket: 'files', key })
+      const attemptId = await removed(scope, `${scope}/${index}`)
       if (index < 2) await pool.query(`INSERT INTO ${table} VALUES ($1)`, [attemptId])
     }
-    const expired = await store.reserve({
-      ...reservation('eve', 'kept'),
-      expiresAt: new Date(Date.now() + HOUR),
-    })
+    const expired = await reserve('eve', 'kept')
     await pool.query(`INSERT INTO ${table} VALUES ($1)`, [expired.attemptId])
-    await store.reserve({ ...reservation('eve', 'other'), expiresAt: new Date(Date.now() + HOUR) })
+    await reserve('eve', 'other')
 
     expect(await store.verify()).toEqual([expect.stringContaining('foreign key documents_file_fkey of ')])
     expect(await later().purgeExpired({ limit: 1000 })).toMatchObject([{ key: 'other' }])
-    const before = new Date(Date.now() + HOUR)
+    const before = inHours(1)
     expect(await store.purgeDeleted({ before, limit: 1 })).toBe(1)
     expect(await store.purgeDeleted({ before, limit: 1 })).toBe(1)
     expect(await store.purgeDeleted({ before })).toBe(0)

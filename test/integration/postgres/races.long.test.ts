@@ -1,18 +1,15 @@
-import { afterAll, afterEach, beforeEach } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { CALLERS, PROCESSES, raceTests } from '../races/race-tests.js'
 import { keysOfTwoScopes } from './race-violations.js'
-import { describeOwnDatabase, dropSchema, freshSchema, poolOf } from './schemas.js'
+import { describeOwnDatabase, poolOf, schemaOfEachTest } from './schemas.js'
 
 describeOwnDatabase(`races of ${PROCESSES} processes with ${CALLERS} connections each`, (url) => {
   const pool = poolOf(url)
   let schema: string
-  beforeEach(async () => {
-    schema = freshSchema()
+  schemaOfEachTest(pool, async (name) => {
+    schema = name
     await postgresAdapter(pool, { schema }).migrate()
   })
-  afterEach(() => dropSchema(pool, schema))
-  afterAll(() => pool.end())
 
   raceTests(() => ({
     connection: { kind: 'postgres', url, schema },

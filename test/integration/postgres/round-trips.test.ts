@@ -6,47 +6,83 @@ import { postgresAdapter } from '@svc/db/postgres'
 import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { eventCalls } from './event-calls.js'
 import { concurrentWrites, everyCall, type NamedCall } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
+import { describePostgres, dropSchema, migratedSchema, poolOf, quoted } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const now = () => new Date()
 
+/** A schema before the built-in one in the search_path of some connections. */
+const HOSTILE = `hostile_${process.pid}`
+
+/**
+ * Functions that would match calls of the adapter better than the built-in ones, if it looked them up by search_path.
+ */
+const trapsFor = (schema: string) => {
+  const write = `${quoted(schema)}.scope_write_v1`
+  const texts = (count: number) => Array<string>(count).fill('text').join()
+  return [
+    ['hashtextextended', 'text, int', 'bigint'],
+    ['json_build_object', texts(4), 'json'],
+    ['json_build_object', texts(6), 'json'],
+    ['json_build_array', `uuid, uuid, ${texts(10)}, json`, 'json'],
+    ['json_populate_recordset', `${write}, json`, `SETOF ${write}`],
+    ['cardinality', `${write}[]`, 'int'],
+    ['unnest', `${write}[]`, `SETOF ${write}`],
+    ['times', 'float8, int', 'float8'],
+  ]
+}
+
+async function openPg(url: string, options = '') {
+  const client = new pg.Client({ connectionString: url, options })
+  await client.connect()
+  return client
+}
+
 /** Opens a connection that is known to the server, because a new one of postgres.js reads the array types first. */
+async function openPostgresJs(url: string, options: { readonly prepare?: boolean } = {}) {
+  const sql = postgres(url, { max: 1, ...options })
+  await sql`SELECT 1`
+  return sql
+}
+
 const CONNECTIONS = {
-  async pg(url: string) {
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    return client
-  },
-  async 'postgres.js'(url: string) {
-    const sql = postgres(url, { max: 1 })
-    await sql`SELECT 1`
-    return sql
-  },
-  async 'postgres.js with prepare: false'(url: string) {
-    const sql = postgres(url, { max: 1, prepare: false })
-    await sql`SELECT 1`
-    return sql
-  },
+  pg: (url: string) => openPg(url),
+  'pg with hostile functions': (url: string) => openPg(url, `-c search_path=${HOSTILE},public`),
+  'postgres.js': (url: string) => openPostgresJs(url),
+  'postgres.js with prepare: false': (url: string) => openPostgresJs(url, { prepare: false }),
 }
 
 describePostgres('each call makes one round trip', (url) => {
-  const schema = freshSchema()
   const direct = poolOf(url)
+  const schema = migratedSchema(direct, { events: true })
   let proxy: WireProxy
   beforeAll(async () => {
     proxy = await wireProxy(url)
-    await postgresAdapter(direct, { schema, events: true }).migrate()
+    await direct.query(`CREATE SCHEMA ${HOSTILE}`)
+    const trap = "LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'a trap'; END $$"
+    for (const [name, types, result] of trapsFor(schema)) {
+      await direct.query(`CREATE FUNCTION ${HOSTILE}.${name}(${types}) RETURNS ${result} ${trap}`)
+    }
+    const operands = 'LEFTARG = float8, RIGHTARG = int'
+    await direct.query(`CREATE OPERATOR ${HOSTILE}.* (${operands}, FUNCTION = ${HOSTILE}.times)`)
   })
   afterAll(async () => {
     await proxy.close()
-    await dropSchema(direct, schema)
-    await direct.end()
+    await dropSchema(direct, HOSTILE)
+  })
+
+  it('hostile functions precede the built-in ones', async () => {
+    const client = await CONNECTIONS['pg with hostile functions'](url)
+    for (const trapped of ["hashtextextended('a', 0)", '1.5::float8 * 2']) {
+      await expect(client.query(`SELECT ${trapped}`)).rejects.toThrow('a trap')
+    }
+    await client.end()
   })
 
   describe.each([
     ['pg', true],
     ['pg', false],
+    ['pg with hostile functions', true],
     ['postgres.js', true],
     ['postgres.js', false],
     ['postgres.js with prepare: false', true],
@@ -76,7 +112,7 @@ describePostgres('each call makes one round trip', (url) => {
         expect(proxy.roundTrips).toBe(1)
         // postgres.js asks for the types of the parameters first, once for each prepared statement.
         const isPrepared = driver === 'postgres.js' && namedStatements
-        const asks = driver !== 'pg' && (!isPrepared || attempt === 'first')
+        const asks = driver.startsWith('postgres.js') && (!isPrepared || attempt === 'first')
         expect(proxy.descriptions).toBeLessThanOrEqual(asks ? 1 : 0)
       }
     })
@@ -90,7 +126,7 @@ describePostgres('each call makes one round trip', (url) => {
   })
 
   it('concurrent writes of a scope over postgres.js share requests', async () => {
-    const sql = postgres(proxy.url)
+    const sql = postgres(proxy.url, { connection: { search_path: `${HOSTILE},public` } })
     const store = postgresAdapter(sql, { schema })
     const { prepare, call } = concurrentWrites('batched by postgres.js', now)
     await prepare!(store)

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { emptyStores } from '../drivers/empty-stores.js'
-import { describeWithServer } from '../../servers/describe-with-server.js'
+import { describeSkipped, describeWithServer } from '../../servers/describe-with-server.js'
 import { postgresPrograms } from '../../servers/private-cluster.js'
 
 /** Describes tests on the shared server, or a visible skip if there is none. */
@@ -42,19 +42,14 @@ export function describeOwnDatabase(title: string, body: (url: string) => void):
 /** Describes tests that start their own cluster, or a visible skip if PostgreSQL is not installed. */
 export function describePrivatePostgres(title: string, body: (programs: string) => void): void {
   const programs = postgresPrograms()
-  if (programs !== null) {
-    describe(title, () => body(programs))
-    return
-  }
+  if (programs !== null) return void describe(title, () => body(programs))
   const server = inject('postgres')
   const reason =
     server.url === null
       ? server.reason
       : `tests must not stop the server of ${server.from}; install PostgreSQL`
   console.warn(`Skipped: ${title}. ${reason}`)
-  describe.skip(`${title} (${reason})`, () => {
-    it('needs the programs of PostgreSQL', () => {})
-  })
+  describeSkipped(title, reason)
 }
 
 /** Creates a pool that survives the loss of idle connections. */
@@ -79,6 +74,13 @@ export async function untilBlocked(pool: pg.Pool, schema: string, count = 1, exc
     if (rows.length >= count) return rows.map(({ pid }) => pid)
     await setTimeout(10)
   }
+}
+
+/** Waits until one session waits for a lock of the table. */
+export async function untilAwaited(pool: pg.Pool, schema: string, table: string): Promise<void> {
+  const waiting = `SELECT FROM pg_locks
+    WHERE relation = format('%I.%I', $1::text, $2::text)::regclass AND NOT granted`
+  await expect.poll(async () => (await pool.query(waiting, [schema, table])).rowCount).toBe(1)
 }
 
 /** Returns how many rows of the schema's tables a call of this session reads, by scans and by indexes. */
@@ -119,6 +121,43 @@ export async function asRole(
 /** Returns the name of an unused schema. It contains characters that must be quoted. */
 export function freshSchema(): string {
   return `test "${randomBytes(6).toString('hex')}" Schema's`
+}
+
+/** Registers hooks that migrate a schema for all tests of a suite, and at its end drop it and end the pool. */
+export function migratedSchema(pool: pg.Pool, options: { readonly events?: boolean } = {}): string {
+  const schema = freshSchema()
+  beforeAll(() => postgresAdapter(pool, { schema, ...options }).migrate())
+  afterAll(async () => {
+    await dropSchema(pool, schema)
+    await pool.end()
+  })
+  return schema
+}
+
+/** Registers hooks that pass each test of a suite the name of a schema, drop it, and end the pool in the end. */
+export function schemaOfEachTest(pool: pg.Pool, begin: (schema: string) => unknown): void {
+  let schema: string
+  beforeEach(async () => {
+    schema = freshSchema()
+    await begin(schema)
+  })
+  afterEach(() => dropSchema(pool, schema))
+  afterAll(() => pool.end())
+}
+
+/** Runs `use` in a transaction of its own connection, and rolls that back. */
+export async function inTransaction(
+  pool: pg.Pool,
+  use: (client: pg.PoolClient) => Promise<unknown>,
+): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await client.query('BEGIN')
+    await use(client)
+  } finally {
+    await client.query('ROLLBACK')
+    client.release()
+  }
 }
 
 export async function dropSchema(pool: pg.Pool | pg.Client, schema: string): Promise<void> {

@@ -1,11 +1,12 @@
 import { EventEmitter, once } from 'node:events'
-import postgres from 'postgres'
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import type pg from 'pg'
+import postgres, { type Sql } from 'postgres'
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { postgresAdapter } from '@svc/db/postgres'
 import { tcpRelay, type TcpRelay } from '../drivers/tcp-relay.js'
 import { attempt } from './attempt.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
+import { describePostgres, migratedSchema, poolOf } from './schemas.js'
 
 const MINUTE = 60_000
 
@@ -18,8 +19,7 @@ const CALLS: Readonly<Record<string, (store: StorageObjectStore) => Promise<unkn
 }
 
 describePostgres('a network that has forgotten a connection', (url) => {
-  const schema = freshSchema()
-  const direct = poolOf(url)
+  const schema = migratedSchema(poolOf(url))
   const swallowed = new EventEmitter()
   let isSilent = false
   let relay: TcpRelay
@@ -42,17 +42,12 @@ describePostgres('a network that has forgotten a connection', (url) => {
     const own = new URL(url)
     own.host = `127.0.0.1:${relay.port}`
     relayed = own.href
-    await postgresAdapter(direct, { schema }).migrate()
   })
   afterEach(() => {
     vi.useRealTimers()
     isSilent = false
   })
-  afterAll(async () => {
-    await relay.close()
-    await dropSchema(direct, schema)
-    await direct.end()
-  })
+  afterAll(() => relay.close())
 
   /** Makes a call on a connection that falls silent, and lets the time pass. */
   async function callInSilence(
@@ -75,45 +70,33 @@ describePostgres('a network that has forgotten a connection', (url) => {
     return result
   }
 
+  /** Expects that a call on a connection of these ends within the time. */
+  async function expectFailure(database: pg.Pool | Sql, name: string, time?: number) {
+    const store = postgresAdapter(database, { schema })
+    const failure = { code: 'DATABASE_UNAVAILABLE', retryable: true }
+    expect(await callInSilence(store, CALLS[name]!, time)).toMatchObject(failure)
+    return store
+  }
+  function poolOfOne(more: pg.PoolConfig = {}): pg.Pool {
+    const pool = poolOf(relayed, { max: 1, ...more })
+    onTestFinished(() => pool.end())
+    return pool
+  }
+
   it.each(Object.keys(CALLS))(
     'fails %s on pg within a minute, and the pool replaces the connection',
     async (name) => {
-      const pool = poolOf(relayed, { max: 1 })
-      try {
-        const store = postgresAdapter(pool, { schema })
-        expect(await callInSilence(store, CALLS[name]!)).toMatchObject({
-          code: 'DATABASE_UNAVAILABLE',
-          retryable: true,
-        })
-        expect(await store.verify()).toEqual([])
-      } finally {
-        await pool.end()
-      }
+      expect(await (await expectFailure(poolOfOne(), name)).verify()).toEqual([])
     },
   )
 
   it.each(Object.keys(CALLS))('fails %s on postgres.js within a minute', async (name) => {
     const sql = postgres(relayed, { max: 1 })
-    try {
-      const store = postgresAdapter(sql, { schema })
-      expect(await callInSilence(store, CALLS[name]!)).toMatchObject({
-        code: 'DATABASE_UNAVAILABLE',
-        retryable: true,
-      })
-    } finally {
-      await sql.end({ timeout: 0 })
-    }
+    onTestFinished(() => sql.end({ timeout: 0 }))
+    await expectFailure(sql, name)
   })
 
   it('leaves a shorter query_timeout of the application in force', async () => {
-    const pool = poolOf(relayed, { max: 1, query_timeout: MINUTE / 2 })
-    try {
-      const store = postgresAdapter(pool, { schema })
-      expect(await callInSilence(store, CALLS['ping']!, MINUTE / 2)).toMatchObject({
-        code: 'DATABASE_UNAVAILABLE',
-      })
-    } finally {
-      await pool.end()
-    }
+    await expectFailure(poolOfOne({ query_timeout: MINUTE / 2 }), 'ping', MINUTE / 2)
   })
 })

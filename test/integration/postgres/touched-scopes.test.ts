@@ -5,21 +5,16 @@ import { partsOf } from '../../../src/core/store/store-parts.js'
 import { reserveCommand } from '../../unit/core/store/lifecycle/commands.js'
 import { afterNoon } from '../../unit/core/settable-clock.js'
 import { itNamesTouchedScopes } from '../drivers/touched-scopes.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describePostgres, migratedSchema, poolOf, quoted } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 /** Rows of one transaction of a purge. */
 const BATCH_SIZE = 200
 
 describePostgres('the driver reports the scopes that a write touched:', (url) => {
-  const schema = freshSchema()
   const pool = poolOf(url)
+  const schema = migratedSchema(pool)
   const { driver } = partsOf(postgresAdapter(pool, { schema }))!
-  beforeAll(() => driver.migrate())
-  afterAll(async () => {
-    await dropSchema(pool, schema)
-    await pool.end()
-  })
 
   itNamesTouchedScopes(() => driver)
 
@@ -53,22 +48,23 @@ describePostgres('the driver reports the scopes that a write touched:', (url) =>
     })
     const purgeThrough = () => partsOf(postgresAdapter(proxied, { schema }))!.driver.purgeExpired(purge)
 
+    async function expectPurged(isUncertain: boolean, reservedFiles: number): Promise<void> {
+      const { rows, ...touched } = await purgeThrough()
+      expect(rows).toHaveLength(BATCH_SIZE)
+      expect(touched).toEqual({ scopes: ['user:1'], isUncertain })
+      expect(await driver.usage('user:2')).toMatchObject({ reservedFiles })
+    }
+
     it('the purged rows, marked as uncertain, after a lost response', async () => {
       beforeSecond = async () => proxy.dropNextResponse()
-      const { rows, scopes, isUncertain } = await purgeThrough()
-      expect(rows).toHaveLength(BATCH_SIZE)
-      expect({ scopes, isUncertain }).toEqual({ scopes: ['user:1'], isUncertain: true })
-      expect(await driver.usage('user:2')).toMatchObject({ reservedFiles: 0 })
+      await expectPurged(true, 0)
     })
 
     it('exactly the purged rows after an error of the database', async () => {
       const rename = (from: string, to: string) =>
         pool.query(`ALTER FUNCTION ${quoted(schema)}.${from} RENAME TO ${to}`)
       beforeSecond = () => rename('purge_expired_v1', 'renamed')
-      const { rows, scopes, isUncertain } = await purgeThrough()
-      expect(rows).toHaveLength(BATCH_SIZE)
-      expect({ scopes, isUncertain }).toEqual({ scopes: ['user:1'], isUncertain: false })
-      expect(await driver.usage('user:2')).toMatchObject({ reservedFiles: 1 })
+      await expectPurged(false, 1)
       await rename('renamed', 'purge_expired_v1')
     })
   })

@@ -1,7 +1,7 @@
 import { PGlite } from '@electric-sql/pglite'
 import { createAttemptId, type StorageObjectStore, type StoredEvent } from '@svc/db'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { laterAdditions } from '../../../src/adapters/postgres/migrate/additions.js'
 import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
@@ -10,9 +10,18 @@ import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { describeWithRelease } from '../upgrade/describe-with-release.js'
 import { releasedPostgres, type ReleasedPostgres } from '../upgrade/released-source.js'
 import { attempt, BUCKET } from './attempt.js'
-import { asRole, describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import {
+  asRole,
+  describePostgres,
+  dropSchema,
+  inTransaction,
+  poolOf,
+  quoted,
+  schemaOfEachTest,
+  untilAwaited,
+} from './schemas.js'
 
-const later = () => new Date(Date.now() + 60_000)
+const later = () => new Date(Date.now() + 7_200_000)
 const at = (key: string) => ({ bucket: BUCKET, key })
 
 // Processes of both versions that write at the same time are in upgrade-of-release.long.test.ts.
@@ -27,14 +36,12 @@ describeWithRelease('a schema of version 1.5', () => {
     let schema: string
     let store: StorageObjectStore
     let old: StorageObjectStore
-    beforeEach(async () => {
-      schema = freshSchema()
+    schemaOfEachTest(pool, async (name) => {
+      schema = name
       store = postgresAdapter(pool, { schema })
       old = release.postgresAdapter(pool, { schema })
       await pool.query(release.postgresSchema({ schema }))
     })
-    afterEach(() => dropSchema(pool, schema))
-    afterAll(() => pool.end())
 
     const catalog = () =>
       readCatalog(pgDatabase(pool, { named: true }), schemaName('postgresAdapter', schema))
@@ -102,94 +109,65 @@ describeWithRelease('a schema of version 1.5', () => {
     })
 
     it('lets writers pass while migrate() waits for a transaction that uses the table', async () => {
-      const reader = await pool.connect()
-      try {
-        await reader.query('BEGIN')
+      let migration: Promise<unknown> | undefined
+      await inTransaction(pool, async (reader) => {
         await reader.query(`SELECT FROM ${quoted(schema)}.leftovers`)
-        const migration = store.migrate()
-        await untilAwaited('leftovers')
+        migration = store.migrate()
+        await untilAwaited(pool, schema, 'leftovers')
         // Without a limit of its wait, the migration would hold this up until the reader ends.
         await old.release({ ...at('1'), id: await reserve(old, '1'), scope: 'ann' })
-        await reader.query('COMMIT')
-        expect(await migration).toEqual({ from: 1, to: SCHEMA.version })
-      } finally {
-        reader.release(true)
-      }
+      })
+      expect(await migration).toEqual({ from: 1, to: SCHEMA.version })
     })
 
     it.each([
       ['objects', 'ROW EXCLUSIVE'],
       ['leftovers', 'ACCESS SHARE'],
     ])('names the session that locks %s in %s mode, and stops at a signal', async (table, mode) => {
-      const reader = await pool.connect()
-      try {
-        await reader.query('BEGIN')
+      await inTransaction(pool, async (reader) => {
         await reader.query(`SET LOCAL application_name = 'report'`)
         await reader.query(`LOCK TABLE ${quoted(schema)}.${table} IN ${mode} MODE`)
         const { rows } = await reader.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
         const stop = new AbortController()
         const reason = new Error('enough')
         const reports: string[] = []
-        const migration = store.migrate({
-          signal: stop.signal,
-          onProgress({ waitingFor }) {
-            reports.push(waitingFor)
-            stop.abort(reason)
-          },
-        })
-        await expect(migration).rejects.toBe(reason)
-        expect(reports[0]).toMatch(
-          new RegExp(
-            `^migrate\\(\\) waits for session ${rows[0]!.pid} \\("report"\\), whose transaction began \\d+ s ago\\.$`,
-          ),
+        const onProgress = ({ waitingFor }: { waitingFor: string }) => {
+          reports.push(waitingFor)
+          stop.abort(reason)
+        }
+        await expect(store.migrate({ signal: stop.signal, onProgress })).rejects.toBe(reason)
+        expect(reports[0]!.replace(/\d+ s/, 'N s')).toBe(
+          `migrate() waits for session ${rows[0]!.pid} ("report"), whose transaction began N s ago.`,
         )
         const running = `SELECT FROM pg_stat_activity WHERE query LIKE '/* migrate()%' AND strpos(query, $1) > 0
           AND state = 'active'`
         await expect.poll(async () => (await pool.query(running, [schema])).rowCount).toBe(0)
-        await reader.query('COMMIT')
-        expect(await store.migrate()).toMatchObject({ to: SCHEMA.version })
-      } finally {
-        reader.release(true)
-      }
+      })
+      expect(await store.migrate()).toMatchObject({ to: SCHEMA.version })
     })
 
     it('does not deadlock in postgresSchema() with a writer that uses the tables one after the other', async () => {
-      const [writer, tool] = [await pool.connect(), await pool.connect()]
-      try {
-        await writer.query('BEGIN')
+      let upgrading: Promise<unknown> | undefined
+      await inTransaction(pool, async (writer) => {
         const writing = release.postgresAdapter(writer, { schema })
         const id = await reserve(writing, '1')
-        const upgrading = tool.query(postgresSchema({ schema }))
-        await untilAwaited('objects')
+        upgrading = pool.query(postgresSchema({ schema }))
+        await untilAwaited(pool, schema, 'objects')
         await writing.release({ ...at('1'), id, scope: 'ann' })
-        await writer.query('COMMIT')
-        await upgrading
-        expect(await store.verify()).toEqual([])
-      } finally {
-        writer.release(true)
-        tool.release(true)
-      }
+      })
+      await upgrading
+      expect(await store.verify()).toEqual([])
     })
 
     it('takes a vacuum of a table for no other process that builds an index of it', async () => {
-      const vacuum = await pool.connect()
-      try {
-        await vacuum.query('BEGIN')
+      let migration: Promise<unknown> | undefined
+      await inTransaction(pool, async (vacuum) => {
         await vacuum.query(`LOCK TABLE ${quoted(schema)}.objects IN SHARE UPDATE EXCLUSIVE MODE`)
-        const migration = store.migrate()
-        await untilAwaited('objects')
-        await vacuum.query('COMMIT')
-        expect(await migration).toEqual({ from: 1, to: SCHEMA.version })
-      } finally {
-        vacuum.release(true)
-      }
+        migration = store.migrate()
+        await untilAwaited(pool, schema, 'objects')
+      })
+      expect(await migration).toEqual({ from: 1, to: SCHEMA.version })
     })
-
-    async function untilAwaited(table: string): Promise<void> {
-      const waiting = `SELECT FROM pg_locks
-        WHERE relation = format('%I.%I', $1::text, $2::text)::regclass AND NOT granted`
-      await expect.poll(async () => (await pool.query(waiting, [schema, table])).rowCount).toBe(1)
-    }
 
     it('lists leftovers from before the upgrade without a scope, and puts them off like others', async () => {
       const end = async (by: StorageObjectStore) => {
@@ -206,17 +184,12 @@ describeWithRelease('a schema of version 1.5', () => {
         { attemptId: late, scope: 'ann', dueAt: null },
         { attemptId: own, scope: 'ann', dueAt: null },
       ])
-      expect(await store.listLeftovers({ scope: 'ann' })).toMatchObject([
-        { attemptId: late },
-        { attemptId: own },
-      ])
+      const others = [{ attemptId: late }, { attemptId: own }]
+      expect(await store.listLeftovers({ scope: 'ann' })).toMatchObject(others)
       const dueBefore = later()
       const until = new Date(dueBefore.getTime() + 1)
       expect(await store.deferLeftover({ attemptId: early, until })).toBe(true)
-      expect(await store.listLeftovers({ dueBefore })).toMatchObject([
-        { attemptId: late },
-        { attemptId: own },
-      ])
+      expect(await store.listLeftovers({ dueBefore })).toMatchObject(others)
       expect(await store.listLeftovers({ dueBefore: until })).toHaveLength(3)
     })
 

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter, type PostgresQuery } from '@svc/db/postgres'
-import { describeOwnDatabase, freshSchema, poolOf, quoted, rowsReadBy } from './schemas.js'
+import { describeOwnDatabase, migratedSchema, poolOf, quoted, rowsReadBy } from './schemas.js'
 
 const ROWS = 60_000
 const SCOPES = 600
@@ -18,19 +18,15 @@ const fill = (schema: string) => `
   INSERT INTO ${schema}.scope_usage (scope, bytes) VALUES ('scope without rows', 1)`
 
 describeOwnDatabase('checkUsage and repairUsage of all scopes', (url) => {
-  const schema = freshSchema()
   const pool = poolOf(url)
+  const schema = migratedSchema(pool)
   let session: pg.PoolClient
   beforeAll(async () => {
-    await postgresAdapter(pool, { schema }).migrate()
     await pool.query(fill(quoted(schema)))
     await pool.query(`VACUUM ANALYZE ${quoted(schema)}.objects, ${quoted(schema)}.scope_usage`)
     session = await pool.connect()
   })
-  afterAll(async () => {
-    session.release()
-    await pool.end()
-  })
+  afterAll(() => session.release())
 
   /** Counts the rows that each statement of a call reads. */
   function counted() {

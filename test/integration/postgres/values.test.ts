@@ -1,17 +1,13 @@
 import pg from 'pg'
-import { afterAll, afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { expectWholeLife } from '../drivers/whole-life.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
+import { describePostgres, poolOf, schemaOfEachTest } from './schemas.js'
 
 describePostgres('values are stored exactly', (url) => {
   const pool = poolOf(url)
   let schema: string
-  beforeEach(() => {
-    schema = freshSchema()
-  })
-  afterEach(() => dropSchema(pool, schema))
-  afterAll(() => pool.end())
+  schemaOfEachTest(pool, (name) => (schema = name))
 
   const settings = ['TimeZone=Asia/Kathmandu', 'DateStyle=SQL,DMY', 'extra_float_digits=-15']
   it.each([true, false])('whatever the settings of the session (named statements: %s)', async (named) => {

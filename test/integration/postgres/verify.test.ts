@@ -1,35 +1,27 @@
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
 import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/statement.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describePostgres, dropSchema, inTransaction, poolOf, quoted, schemaOfEachTest } from './schemas.js'
 
 describePostgres('verify', (url) => {
   const pool = poolOf(url)
   let schema: string
-  beforeEach(async () => {
-    schema = freshSchema()
+  schemaOfEachTest(pool, async (name) => {
+    schema = name
     await postgresAdapter(pool, { schema }).migrate()
   })
-  afterEach(() => dropSchema(pool, schema))
-  afterAll(() => pool.end())
 
   it('finds every object that is missing', async () => {
     const catalog = await readCatalog(pgDatabase(pool, { named: true }), schemaName('verify', schema))
     expect(catalog.size).toBeGreaterThan(60)
-    const client = await pool.connect()
-    try {
-      for (const name of catalog.keys()) {
-        if (/table schema_version|column schema_version\.(version|min_compatible)/.test(name)) continue
-        await client.query('BEGIN')
+    for (const name of catalog.keys()) {
+      if (/table schema_version|column schema_version\.(version|min_compatible)/.test(name)) continue
+      await inTransaction(pool, async (client) => {
         await client.query(dropping(name))
-        const findings = await postgresAdapter(client, { schema }).verify()
-        await client.query('ROLLBACK')
-        expect(findings).toContain(`Missing: ${name}.`)
-      }
-    } finally {
-      client.release(true)
+        expect(await postgresAdapter(client, { schema }).verify()).toContain(`Missing: ${name}.`)
+      })
     }
   })
 
