@@ -57,6 +57,14 @@ export default defineConfig([
   },
   // Shares no code with other entries, and applications load it for tests only.
   { ...library, input: { conformance }, output: formats() },
-  // Applications bundle the client, often with tools that parse nothing newer, such as webpack 4.
-  { ...library, input: { client }, output: formats(), transform: { target: 'es2019' } },
+  // Applications bundle the client, often with tools that parse nothing newer, such as webpack 4. What the code for uploads needs
+  // of the rest is in one file with all of it, so that a page loads one chunk at its start.
+  {
+    ...library,
+    input: { client },
+    output: formats({
+      codeSplitting: { groups: [{ name: 'client-core', test: /[\\/]src[\\/]client[\\/](?!index|upload)/ }] },
+    }),
+    transform: { target: 'es2019' },
+  },
 ])

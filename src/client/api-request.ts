@@ -1,12 +1,7 @@
 import { type CallOptions, limited } from './call-options.js'
-import { parseObject, responseError, withoutResponse } from './client-error.js'
+import { type Asked, type HttpResponse, parseObject, responseError, withoutResponse } from './client-error.js'
 
 export type Fetch = typeof globalThis.fetch
-
-export interface HttpResponse {
-  readonly status: number
-  readonly text: string
-}
 
 /** Headers for API calls, such as `Authorization`. */
 export type ClientHeaders = Headers | Readonly<Record<string, string>>
@@ -50,47 +45,67 @@ export interface ApiAccess {
   readonly credentials?: RequestCredentials | null | undefined
 }
 
-/** Sends a request. Rejects with {@link S3ClientError} if there is no response. */
-export async function send(
-  given: Fetch | null | undefined,
-  url: string,
-  // `next` is for Next.js, whose `fetch` in 13 and 14 would cache the response for ever on the server.
-  init: RequestInit & { readonly signal: AbortSignal; readonly next?: object },
+/**
+ * Makes a request and reads its response, each of which may take some seconds. Rejects with {@link S3ClientError} if there is no
+ * response, or if the application's functions inside `call` throw.
+ */
+export function exchange(
+  options: CallOptions,
+  timeoutSeconds: number,
+  asked: Asked,
+  call: (signal: AbortSignal) => Promise<Response>,
 ): Promise<HttpResponse> {
-  // Called without a receiver: the browser's `fetch` throws when called as a method of another object.
-  const fetch = given || globalThis.fetch
-  try {
-    const response = await fetch(url, init)
-    return { status: response.status, text: await response.text() }
-  } catch (cause) {
-    throw withoutResponse(init.signal, cause)
-  }
+  return limited(
+    options,
+    (signal) =>
+      limited({ signal, timeoutSeconds }, () => call(signal))
+        .then(async (response) => ({
+          status: response.status,
+          text: await limited({ signal, timeoutSeconds }, () => response.text()),
+          retryAfter: response.headers.get('retry-after'),
+        }))
+        .catch((cause: unknown) => {
+          throw withoutResponse(signal, asked, cause)
+        }),
+    asked,
+  )
 }
 
 /** Creates the function that calls the API at `base`, an absolute or relative URL. */
-export function createApiRequest(base: string, { fetch, headers, credentials }: ApiAccess): ApiRequest {
-  return <Result>(
+export function createApiRequest(
+  base: string,
+  { fetch, headers, credentials }: ApiAccess,
+  stall: number,
+): ApiRequest {
+  return async <Result>(
     method: string,
     path: string,
     { query, body, answer, keepalive, ...options }: ApiRequestOptions<Result>,
-  ) =>
-    limited(options, async (signal) => {
+  ) => {
+    const asked = { method, path }
+    const response = await exchange(options, stall, asked, async (signal) => {
       const sent = new Headers((typeof headers === 'function' ? await headers() : headers) || {})
       if (body) sent.set('content-type', 'application/json')
-      const { status, text } = await send(fetch, base + withQuery(path, query), {
+      // `next` is for Next.js, whose `fetch` in 13 and 14 would cache the response for ever on the server.
+      const init: object = {
         method,
         headers: sent,
-        body: body ? JSON.stringify(body) : null,
+        body: body && JSON.stringify(body),
         signal,
-        keepalive: !!keepalive,
+        keepalive,
+        // A login page is not the API's response, and from another origin it would be none at all.
+        redirect: 'manual',
         next: { revalidate: 0 },
-        ...(credentials && { credentials }),
-      })
-      const received = parseObject(text)
-      const isExpected = answer ? status < 300 && received[answer] : status === 204
-      if (isExpected) return (answer && received) as Result
-      throw responseError(status, text)
+        credentials: credentials || undefined,
+      }
+      // Called without a receiver: the browser's `fetch` throws when called as a method of another object.
+      return (fetch || globalThis.fetch)(base + withQuery(path, query), init)
     })
+    const received = parseObject(response.text)
+    const isExpected = answer ? response.status < 300 && received[answer] : response.status === 204
+    if (isExpected) return (answer && received) as Result
+    throw responseError(response, asked)
+  }
 }
 
 interface LocatedCall extends CallOptions {
@@ -110,7 +125,7 @@ export function locate({ id, key, bucket, disposition, signal, timeoutSeconds }:
 export function withQuery(path: string, query?: Query): string {
   const parameters = new URLSearchParams()
   // Not `set`, which React Native lacks.
-  for (const name in query) if (query[name] != null) parameters.append(name, String(query[name]))
+  for (const name in query) if (query[name] != null) parameters.append(name, query[name] as string)
   const search = String(parameters)
   return search ? `${path}?${search}` : path
 }

@@ -1,59 +1,99 @@
 import type { ErrorCode, ErrorParams } from '../core/errors.js'
 
 /**
- * The server's codes, and four of the client. Without a status: `NETWORK_ERROR` (no response), `ABORTED` (by the caller's
- * signal, or because another account has signed in before the upload started) and `TIMEOUT` (by `timeoutSeconds`).
- * `UNEXPECTED_RESPONSE` is a response that isn't from this API, such as a proxy's error page; `params.body` has its first 500
- * characters.
+ * The server's codes, and six of the client. Without a status: `NETWORK_ERROR` (no response), `ABORTED` (by the caller's
+ * signal, or because another account has signed in before the upload started), `TIMEOUT` (by `timeoutSeconds`),
+ * `FILE_UNREADABLE` (the file was changed or removed, or is a folder) and `CODE_UNAVAILABLE` (the code for uploads could not be
+ * loaded). `UNEXPECTED_RESPONSE` is a response that isn't from this API, such as a proxy's error page; `params.body` has its
+ * first 500 characters.
  */
-export type S3ClientErrorCode = ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'TIMEOUT' | 'UNEXPECTED_RESPONSE'
+export type S3ClientErrorCode =
+  | ErrorCode
+  | 'NETWORK_ERROR'
+  | 'ABORTED'
+  | 'TIMEOUT'
+  | 'UNEXPECTED_RESPONSE'
+  | 'FILE_UNREADABLE'
+  | 'CODE_UNAVAILABLE'
 
 export interface S3ClientErrorOptions {
   readonly status?: number | undefined
   readonly params?: ErrorParams | undefined
   readonly cause?: unknown
+  readonly method?: string | undefined
+  readonly path?: string | null | undefined
 }
 
-/** The error that all calls of the client reject with. Check `code`; `message` is for logs. */
+/** The request that an error belongs to. `path` is `null` for the bucket. */
+export interface Asked {
+  readonly method: string
+  readonly path: string | null
+}
+
+/** The error that all calls of the client reject with. Check `code`; `message` is for logs and begins with what was requested. */
 export class S3ClientError extends Error {
   declare readonly name: 'S3ClientError'
   declare readonly code: S3ClientErrorCode
-  /** HTTP status; `undefined` if there was no response. */
+  /** HTTP status; `undefined` if there was no response, 0 for a redirect, whose status browsers hide. */
   declare readonly status: number | undefined
-  /** Details from the server, such as `{ limit, max, used, requested }` (bytes or files) for `QUOTA_EXCEEDED`. */
+  /**
+   * Details from the server, such as `{ limit, max, used, requested }` (bytes or files) for `QUOTA_EXCEEDED`, and
+   * `retryAfter`, the seconds of a `Retry-After` header. A date in that header is ignored.
+   */
   declare readonly params: ErrorParams | undefined
+  /** HTTP method of the failed request; `undefined` if the error doesn't belong to one. */
+  declare readonly method: string | undefined
+  /** Path below `basePath`, without its query. `null`: the request went to the bucket. */
+  declare readonly path: string | null | undefined
 
   constructor(code: S3ClientErrorCode, message: string, options: S3ClientErrorOptions = {}) {
-    super(message, options)
+    super((options.method ? `${options.method} ${options.path || 'to the bucket'}: ` : '') + message, options)
     // Declared fields and one assignment, because fields would need a helper in ES2019.
-    Object.assign(this, { name: 'S3ClientError', code, status: options.status, params: options.params })
+    Object.assign(this, { name: 'S3ClientError', code, status: undefined }, options)
   }
 }
 
-/** Returns the error of a call without a response: `ABORTED` or `TIMEOUT` if the signal aborted, otherwise `NETWORK_ERROR`. */
+/**
+ * Returns the error of a call without a response: that of the time limit or `ABORTED` if the signal aborted, otherwise
+ * `NETWORK_ERROR`.
+ */
 export function withoutResponse(
   { aborted, reason }: { readonly aborted: boolean; readonly reason?: unknown },
+  asked?: Asked,
   cause?: unknown,
 ): S3ClientError {
   if (isCode(reason, 'TIMEOUT')) return reason
   return aborted
-    ? new S3ClientError('ABORTED', 'Aborted.', { cause: reason })
-    : new S3ClientError('NETWORK_ERROR', 'No response.', { cause })
+    ? new S3ClientError('ABORTED', 'aborted.', { ...asked, cause: reason })
+    : new S3ClientError('NETWORK_ERROR', 'no response.', { ...asked, cause })
+}
+
+export interface HttpResponse {
+  readonly status: number
+  readonly text: string
+  /** The header `Retry-After`. */
+  readonly retryAfter: string | null
 }
 
 /**
  * Returns the error of a response. A refusal in this API's format keeps its code, also a code that this version doesn't know.
  * Anything else may come from a proxy, a captive portal or a login page.
  */
-export function responseError(status: number, text: string): S3ClientError {
+export function responseError({ status, text, retryAfter }: HttpResponse, asked: Asked): S3ClientError {
   const { code, message, params } = parseObject(text)
-  return status >= 400 && typeof code === 'string' && typeof message === 'string'
-    ? new S3ClientError(code as S3ClientErrorCode, message, { status, params: params as ErrorParams })
-    : new S3ClientError('UNEXPECTED_RESPONSE', 'Unexpected response.', {
-        status,
-        // With the `u` flag, a character is a code point.
-        params: { body: /^.{0,500}/su.exec(text)![0] },
-      })
+  const isOwn = status >= 400 && typeof code === 'string' && typeof message === 'string'
+  return new S3ClientError(
+    isOwn ? (code as S3ClientErrorCode) : 'UNEXPECTED_RESPONSE',
+    isOwn ? message : `unexpected response (${status}).`,
+    {
+      ...asked,
+      status,
+      params: {
+        ...(isOwn ? (params as ErrorParams) : { body: [...text].slice(0, 500).join('') }),
+        ...(Number(retryAfter) > 0 && { retryAfter: Number(retryAfter) }),
+      },
+    },
+  )
 }
 
 /** Parses a JSON object. Returns an empty one for anything else. */

@@ -10,9 +10,9 @@ import {
   withoutTrailingSlash,
   withQuery,
 } from './api-request.js'
-import { type Account, type CallOptions, currentAccount, limited, offline } from './call-options.js'
-import { withoutResponse } from './client-error.js'
-import type { UploadCall, UploadContext, UploadOptions } from './upload/upload-request.js'
+import { type Account, type CallOptions, limited } from './call-options.js'
+import { S3ClientError } from './client-error.js'
+import type { UploadContext, UploadOptions } from './upload/upload-request.js'
 import type { SettledUploads, UnfinishedUpload } from './upload/unfinished.js'
 import type * as uploadCode from './upload/upload.js'
 
@@ -51,6 +51,11 @@ export interface S3ClientOptions<Plugins extends readonly ClientPlugin[]> {
   readonly headers?: ApiAccess['headers']
   /** Whether to send cookies to an API on another origin. Never applies to signed URLs. Default: that of `fetch`. */
   readonly credentials?: RequestCredentials | null | undefined
+  /**
+   * Ends a request that makes no progress for so long, a number above 0, as if its response had been lost. Sending a large body
+   * and reading it at the bucket take longer, and get more time. Default: 30.
+   */
+  readonly stallSeconds?: number | null | undefined
 }
 
 export interface DownloadLink {
@@ -110,35 +115,36 @@ export interface S3Client<Plugins extends readonly ClientPlugin[]> {
 /**
  * Creates a browser client for the API of `createS3Server`.
  *
- * @throws TypeError if `account` is neither a string, a function nor `null`.
+ * @throws TypeError if `plugins` is not an array of plugins, if `account` is neither a string, a function nor `null`, or if
+ * `stallSeconds` is not above 0.
  */
 export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   clientOptions: S3ClientOptions<Plugins>,
 ): S3Client<Plugins> {
-  const { basePath, baseURL, plugins, account } = clientOptions
+  const { basePath, baseURL, plugins, account, stallSeconds } = Object(clientOptions) as typeof clientOptions
+  const stall = stallSeconds ?? 30
+  if (!Array.isArray(plugins) || !(stall > 0) || !/^(st|f)/.test(typeof (account || ''))) {
+    throw new TypeError('plugins must be an array, account a string, stallSeconds above 0.')
+  }
   const root = withoutTrailingSlash(baseURL || '')
   const path = withoutTrailingSlash(basePath ?? '/api/s3')
   // Without a slash between them, a path would change the host.
   const base = root ? root + path.replace(/^\b/, '/') : path
-  const request = createApiRequest(base, clientOptions)
-  const context: UploadContext = { ...clientOptions, base, request }
-  if (typeof account !== 'function') currentAccount(account)
+  const request = createApiRequest(base, clientOptions, stall)
+  const context: UploadContext = {
+    ...clientOptions,
+    base,
+    request,
+    stallSeconds: stall,
+    begun: new Set(),
+    cancelled: new Set(),
+  }
 
-  const withUploads = <Result>(
-    options: UploadOptions = {},
-    run: (code: UploadCode, call: UploadCall) => Promise<Result>,
-    endsItself?: boolean,
-  ) =>
-    limited(
-      options,
-      async (signal, leave) =>
-        run(await loadUploads(signal, options), { ...context, options, signal, leave }),
-      endsItself,
-    )
+  const uploads = (options: UploadOptions = {}) => limited(options, () => loadUploads(stall))
   const api = {
-    upload: (file, options) => withUploads(options, (code, call) => code.upload(call, file), true),
-    settleUploads: (options) => withUploads(options, (code, call) => code.settleUploads(call)),
-    unfinishedUploads: (options) => withUploads(options, (code, call) => code.unfinishedUploads(call)),
+    upload: async (file, options) => (await uploads(options)).upload(context, file, options),
+    settleUploads: async (options) => (await uploads(options)).settleUploads(context, options),
+    unfinishedUploads: async (options) => (await uploads(options)).unfinishedUploads(context, options),
     download: async (object) => {
       const link = await request<DownloadLink>('GET', '/download', { ...locate(object), answer: 'url' })
       return { ...link, url: addressOf(link.url, base) }
@@ -146,22 +152,24 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
     fileURL: (object) => base + withQuery('/file', locate(object).query),
     delete: (object) => request('DELETE', '/object', locate(object)),
   } satisfies S3Api as S3Api & PluginApis<Plugins>
-  for (const { id, createApi } of plugins) Object.assign(api, { [id]: createApi(request) })
+  for (const { id, createApi } of plugins as Plugins) Object.assign(api, { [id]: createApi(request) })
   return { api, useApi: () => api }
 }
 
+/** Loads the code for uploads on first use, to keep pages that don't upload small. */
+function loadUploads(timeoutSeconds?: number): Promise<UploadCode> {
+  return limited({ timeoutSeconds }, () => import('./upload/upload.js')).catch((cause: unknown) => {
+    throw new S3ClientError('CODE_UNAVAILABLE', 'The upload code was not loaded.', { cause })
+  })
+}
+
 /**
- * Loads the code for uploads on first use, to keep pages that don't upload small. While the browser is offline, waits and tries
- * again, because Chromium doesn't remember a failed import.
+ * Loads the code for uploads before the first upload does, for example once the page is idle, because a later deployment may
+ * remove the file. Rejects with `CODE_UNAVAILABLE` if it can't be loaded.
+ *
+ * @example
+ * preloadUpload().catch(() => showReloadHint())
  */
-async function loadUploads(signal: AbortSignal, options: UploadOptions): Promise<UploadCode> {
-  try {
-    return await limited({ signal }, () => import('./upload/upload.js'))
-  } catch (cause) {
-    const online = offline(signal)
-    if (!online) throw withoutResponse(signal, cause)
-    if (options.onState) options.onState('waiting')
-    await online
-    return loadUploads(signal, options)
-  }
+export async function preloadUpload(): Promise<void> {
+  await loadUploads()
 }

@@ -39,12 +39,11 @@ export function dbClient(): ClientPlugin<'db', DbApi> {
     id: 'db',
     createApi: (request) => ({
       // Picks the options, because TanStack Query and event listeners pass more.
-      listObjects: ({ status, limit, cursor, route, signal, timeoutSeconds } = {}) =>
+      listObjects: ({ status, limit, cursor, route, ...options } = {}) =>
         request<ObjectPage<DbClientObject>>('GET', '/db/objects', {
+          ...locate(options),
           query: { status, limit, cursor, route },
           answer: 'objects',
-          signal,
-          timeoutSeconds,
         }),
 
       getObject: async (options) =>
@@ -59,8 +58,8 @@ export function dbClient(): ClientPlugin<'db', DbApi> {
           },
         ),
 
-      getUsage: ({ signal, timeoutSeconds } = {}) =>
-        request<UsageAndQuota>('GET', '/db/usage', { answer: 'usage', signal, timeoutSeconds }),
+      getUsage: (options = {}) =>
+        request<UsageAndQuota>('GET', '/db/usage', { ...locate(options), query: {}, answer: 'usage' }),
     }),
   }
 }

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type * as clientExports from '@svc/db/client'
 import type { Browser, Page } from 'playwright-core'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -121,10 +124,61 @@ export const xhrUploads = (browser: () => Browser): void => {
       expect(await server.usage()).toEqual(NOTHING_USED)
     })
 
-    it('aborts the attempt when the connection closes before the bytes arrive', async () => {
+    it('begins once more when no response can be read, then ends the attempt and reports it', async () => {
       server.fail('cut before')
-      expect(await upload({ size: 1000 })).toMatchObject({ code: 'NETWORK_ERROR' })
+      const outcome = await upload({ size: 1000 })
+      expect(outcome).toMatchObject({ code: 'NETWORK_ERROR' })
+      expect(outcome.message).toContain('PUT to the bucket: no response from http://')
+      expect(server.toAPI.filter((line) => line === 'POST /upload')).toHaveLength(2)
       expect(await server.usage()).toEqual(NOTHING_USED)
+    })
+
+    it('ends a PUT without a response, and sends the bytes again', async () => {
+      server.fail('hold')
+      const uploading = page.evaluate(async () => {
+        const { api } = window.client.createS3Client({
+          plugins: [],
+          headers: { 'x-user': 'ada' },
+          stallSeconds: 1,
+        })
+        return (await api.upload(new File([new Uint8Array(1000)], 'a.bin'))).status
+      })
+      await expect.poll(() => server.toBucket.length).toBeGreaterThan(1)
+      server.fail('none')
+      expect(await uploading).toBe('active')
+    })
+
+    it('refuses a file that has changed on disk, and a folder, before it reserves anything', async () => {
+      const directory = mkdtempSync(join(tmpdir(), 'svc-db-unreadable-'))
+      onTestFinished(() => rmSync(directory, { recursive: true }))
+      const changed = join(directory, 'log.txt')
+      writeFileSync(changed, 'one')
+      await page.evaluate(() => {
+        document.documentElement.innerHTML = '<body style="height: 99px"><input type="file"></body>'
+        addEventListener('dragover', (event) => event.preventDefault())
+        addEventListener('drop', (event) => {
+          event.preventDefault()
+          Object.assign(window, { dropped: event.dataTransfer?.files[0] })
+        })
+      })
+      await page.setInputFiles('input', changed)
+      writeFileSync(changed, 'one and more')
+      const session = await page.context().newCDPSession(page)
+      const data = { items: [], files: [directory], dragOperationsMask: 1 }
+      for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+        await session.send('Input.dispatchDragEvent', { type, x: 9, y: 50, data })
+      }
+      await page.waitForFunction(() => 'dropped' in window)
+      const codes = await page.evaluate(async () => {
+        const { api } = window.client.createS3Client({ plugins: [], headers: { 'x-user': 'ada' } })
+        const { dropped } = window as unknown as { dropped: File }
+        const files = [document.querySelector('input')!.files![0]!, dropped]
+        const code = (file: File) =>
+          api.upload(file).catch((error: clientExports.S3ClientError) => error.code)
+        return Promise.all(files.map(code))
+      })
+      expect(codes).toEqual(['FILE_UNREADABLE', 'FILE_UNREADABLE'])
+      expect(server.toAPI.filter((line) => line.startsWith('POST'))).toEqual([])
     })
 
     it('resolves when the connection closes after the bytes have arrived', async () => {

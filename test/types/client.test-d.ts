@@ -146,7 +146,13 @@ describe('api', () => {
 describe('S3ClientError', () => {
   it('has a server or client code and an optional status', () => {
     expectTypeOf<S3ClientError['code']>().toEqualTypeOf<
-      ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'TIMEOUT' | 'UNEXPECTED_RESPONSE'
+      | ErrorCode
+      | 'NETWORK_ERROR'
+      | 'ABORTED'
+      | 'TIMEOUT'
+      | 'UNEXPECTED_RESPONSE'
+      | 'FILE_UNREADABLE'
+      | 'CODE_UNAVAILABLE'
     >()
     expectTypeOf<S3ClientError['status']>().toEqualTypeOf<number | undefined>()
     expectTypeOf<S3ClientError['params']>().toEqualTypeOf<ErrorParams | undefined>()

@@ -1,9 +1,8 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import type { ApiRequest } from '../api-request.js'
 import type { CallOptions } from '../call-options.js'
-import { isCode, withoutResponse } from '../client-error.js'
-import { inOneTab, type KeptAttempt, type Slot } from './kept-attempts.js'
-import { throwIfAborted, whileOnline } from './retry.js'
+import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
+import { type Failure, inOneTab, type KeptAttempt, type Slot } from './kept-attempts.js'
+import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
 import type { SignedPut } from './transport.js'
 
@@ -39,7 +38,10 @@ interface ListResponse {
 }
 
 /** Returns the API calls for a started attempt. `sign` and `list` are for uploads in parts. */
-export function attemptCalls(request: ApiRequest, { object: { bucket, key, id }, uploadId }: KeptAttempt) {
+export function attemptCalls(
+  { request, patient }: Slot,
+  { object: { bucket, key, id }, uploadId, failure }: KeptAttempt,
+) {
   const ids = { bucket, key, id, uploadId }
   return {
     async sign(partNumbers: readonly number[], signal: AbortSignal): Promise<readonly SignedPart[]> {
@@ -51,13 +53,13 @@ export function attemptCalls(request: ApiRequest, { object: { bucket, key, id },
       return parts
     },
 
-    async list(signal: AbortSignal): Promise<StoredParts> {
+    async list(limit: CallOptions): Promise<StoredParts> {
       const sizes = new Map<number, number>()
       for (let after = 0; ;) {
         const { partSize, parts, next } = await request<ListResponse>('POST', '/multipart/list', {
-          body: { ...ids, after },
+          body: { ...ids, after, failure },
           answer: 'partSize',
-          signal,
+          ...limit,
         })
         for (const { partNumber, size } of parts) sizes.set(partNumber, size)
         if (!next) return { partSize, sizes }
@@ -66,11 +68,11 @@ export function attemptCalls(request: ApiRequest, { object: { bucket, key, id },
     },
 
     /** Has the server verify and record what was sent. May be repeated. */
-    finish: async ({ signal, timeoutSeconds }: CallOptions): Promise<DbClientObject> => {
-      const { object } = await request<{ readonly object: DbClientObject }>(
+    finish: async (limit: CallOptions): Promise<DbClientObject> => {
+      const { object } = await (uploadId ? patient : request)<{ readonly object: DbClientObject }>(
         'POST',
         uploadId ? '/multipart/complete' : '/upload/confirm',
-        { body: ids, answer: 'object', signal, timeoutSeconds },
+        { ...limit, body: ids, answer: 'object' },
       )
       return object
     },
@@ -78,7 +80,7 @@ export function attemptCalls(request: ApiRequest, { object: { bucket, key, id },
     abort: (limit: CallOptions): Promise<void> =>
       request('POST', uploadId ? '/multipart/abort' : '/upload/abort', {
         ...limit,
-        body: ids,
+        body: { ...ids, failure },
         keepalive: true,
       }),
   }
@@ -100,29 +102,38 @@ export async function newAttempts(
 
 /**
  * Runs the call that starts an attempt with a signal that aborts ten seconds after the upload's. Without its response, the
- * client could not end the attempt at the server. Waits while the browser is offline. Rejects with `ABORTED` if another account
- * is signed in by then, which would become the owner of the file.
+ * client could not end the attempt at the server. If a response is lost, the reservation that it may tell of expires at the
+ * server, so the call is repeated twice; if there is no room for another, it rejects with the first error. Rejects with `ABORTED`
+ * if another account is signed in by then, which would become the owner of the file.
  */
 export async function startAttempt<Result extends { readonly object: DbClientObject }>(
   transfer: Transfer,
-  slot: Slot,
   path: `/${string}`,
 ): Promise<Result> {
-  const { request, uploadRequest: body, signal, phase } = transfer
+  const { request, uploadRequest: body, signal, phase, kept } = transfer
   const controller = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
   const follow = () => {
-    transfer.leave()
     timer = setTimeout(() => controller.abort(), END_LIMIT.timeoutSeconds * 1000)
   }
   throwIfAborted(signal)
   phase.enter('sending')
   signal.addEventListener('abort', follow)
+  const lost: unknown[] = []
   try {
-    return await whileOnline(() => {
-      if (!slot.isCurrent()) throw withoutResponse({ aborted: true })
-      return request<Result>('POST', path, { body, answer: 'object', signal: controller.signal })
-    }, transfer)
+    return await retry(
+      async () => {
+        if (!kept.isCurrent()) throw withoutResponse({ aborted: true })
+        return request<Result>('POST', path, { body, answer: 'object', signal: controller.signal })
+      },
+      transfer,
+      (error) =>
+        // With these, the server has done nothing.
+        [429, 503].includes(statusOf(error)) ||
+        (isTransient(error) && statusOf(error) !== 500 && lost.push(error) < 3),
+    )
+  } catch (error) {
+    throw (isCode(error, 'QUOTA_EXCEEDED') && lost[0]) || error
   } finally {
     signal.removeEventListener('abort', follow)
     clearTimeout(timer)
@@ -134,25 +145,45 @@ export function skewOf({ createdAt }: DbClientObject): number {
   return Date.now() - Date.parse(createdAt)
 }
 
-/** Sends and confirms an attempt. If that fails, ends the attempt, unless it `isKept` after this error. */
-export async function endOnFailure(
-  send: () => Promise<DbClientObject>,
+/**
+ * Sends and confirms an attempt. What becomes of one that fails: it stays in its slot if the response was not the API's own or
+ * proves nothing, or if it `isKept` after this error. Otherwise, and always after an abort, it is ended at the server.
+ */
+export async function conclude(
   transfer: Transfer,
   slot: Slot,
   attempt: KeptAttempt,
+  send: () => Promise<DbClientObject>,
   isKept?: (error: unknown) => boolean,
 ): Promise<DbClientObject> {
+  const { signal } = transfer
   try {
     const object = await send()
     slot.clear()
     return object
   } catch (error) {
-    if (isKept && isKept(error)) throw error
-    transfer.leave()
-    const object = await endAttempt(slot, attempt)
+    const latest = { ...(slot.read() || attempt), failure: failureOf(error) }
+    const isForeign = isCode(error, 'UNEXPECTED_RESPONSE') && error.path !== null
+    const isUnproven = isGone(error) && !isOver(error, latest)
+    if (
+      (isForeign || isUnproven || (isKept && isKept(error))) &&
+      (!signal.aborted || isCode(signal.reason, 'TIMEOUT'))
+    ) {
+      slot.write(latest)
+      throw error
+    }
+    const object = await endAttempt(slot, latest)
     if (object) return object
     throw error
   }
+}
+
+/** Returns what to tell the server of an error of the bucket. */
+function failureOf(error: unknown): Failure | undefined {
+  if (!(error instanceof S3ClientError) || error.path !== null) return undefined
+  const { code, status = null, params, message } = error
+  if (code === 'ABORTED' || code === 'TIMEOUT') return undefined
+  return { status, message: String((params && params['body']) || message).slice(0, 500) }
 }
 
 /** Limits how long the client waits for the server when it settles or ends an attempt. */
@@ -164,7 +195,7 @@ export const END_LIMIT = { timeoutSeconds: 10 }
  * was lost, may have succeeded.
  */
 export async function endAttempt(slot: Slot, attempt: KeptAttempt): Promise<DbClientObject | undefined> {
-  const { abort, finish } = attemptCalls(slot.request, attempt)
+  const { abort, finish } = attemptCalls(slot, attempt)
   let object: DbClientObject | undefined
   slot.write({ ...attempt, aborted: true })
   try {
@@ -173,13 +204,26 @@ export async function endAttempt(slot: Slot, attempt: KeptAttempt): Promise<DbCl
       object = await finish(END_LIMIT)
     })
   } catch (error) {
-    if (!isGone(error) || !slot.isCurrent()) return undefined
+    if (!isOver(error, attempt) || !slot.isCurrent()) return undefined
   }
   slot.clear()
   return object
 }
 
+/** Returns whether a response is the API's own refusal, in contrast to a proxy's or none. */
+export function isOwn(error: unknown): boolean {
+  return statusOf(error) > 0 && !isCode(error, 'UNEXPECTED_RESPONSE')
+}
+
 /** Returns whether the server doesn't know an attempt, cannot know it, or no longer has the operation. */
 export function isGone(error: unknown): boolean {
   return isCode(error, 'NOT_FOUND') || isCode(error, 'OBJECT_NOT_FOUND') || isCode(error, 'VALIDATION_ERROR')
+}
+
+/**
+ * Returns whether an error proves that an attempt has ended. While its upload URL is valid, it can't have expired: a server that
+ * doesn't know it may have been asked by another account.
+ */
+export function isOver(error: unknown, { until }: KeptAttempt): boolean {
+  return isGone(error) && (isCode(error, 'VALIDATION_ERROR') || !(until > Date.now()))
 }

@@ -1,11 +1,12 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
-import { isCode, responseError, S3ClientError } from '../client-error.js'
+import { isCode, S3ClientError } from '../client-error.js'
 import {
   attemptCalls,
   type AttemptCalls,
-  endOnFailure,
+  conclude,
   isGone,
+  isOwn,
   newAttempts,
   skewOf,
   type SignedPart,
@@ -14,8 +15,8 @@ import {
   type StoredParts,
 } from './attempt.js'
 import { inOneTab, type KeptAttempt, type Slot } from './kept-attempts.js'
-import { hasStatus, isTransient, retry } from './retry.js'
-import type { Transfer } from './transfer.js'
+import { statusOf, isTransient, retry } from './retry.js'
+import { fourAtOnce, type Transfer } from './transfer.js'
 import { identityOf } from './upload-request.js'
 
 /** How long the first URLs of an upload may take, in milliseconds. */
@@ -40,7 +41,7 @@ export async function uploadInParts(
       if (!slot.read()) return undefined
       await settleOthers()
       return finish(transfer, slot, attempt).catch((error: unknown) => {
-        if (!isGone(error)) throw error
+        if (!isGone(error) && !isCode(error, 'UPLOAD_MISMATCH')) throw error
         return undefined
       })
     })
@@ -48,7 +49,7 @@ export async function uploadInParts(
   }
   await settleOthers()
   return newAttempts(transfer, async (slot) => {
-    const { object, uploadId, partSize } = await startAttempt<StartedInParts>(transfer, slot, '/multipart')
+    const { object, uploadId, partSize } = await startAttempt<StartedInParts>(transfer, '/multipart')
     const attempt = { object, uploadId, identity, skew: skewOf(object), until: Date.now() + UNTIL_SIGNED }
     slot.write(attempt)
     return finish(transfer, slot, attempt, { partSize, sizes: new Map() })
@@ -63,7 +64,7 @@ function finish(
   stored?: StoredParts,
 ): Promise<DbClientObject> {
   const { phase, signal } = transfer
-  const calls = attemptCalls(slot.request, attempt)
+  const calls = attemptCalls(slot, attempt)
   const sign: AttemptCalls['sign'] = async (partNumbers, stopped) => {
     const parts = await calls.sign(partNumbers, stopped)
     // The URLs of one call expire together.
@@ -73,42 +74,46 @@ function finish(
     return parts
   }
   const sendMissing = async (present?: StoredParts) => {
-    const found = present || (await retry(() => calls.list(signal), transfer))
+    const found = present || (await retry(() => calls.list({ signal }), transfer))
     phase.enter('sending')
     await sendParts(sign, transfer, found)
     phase.enter('confirming')
   }
-  const complete = () => retry(() => calls.finish(transfer), transfer)
+  const complete = () =>
+    retry(
+      () => calls.finish(transfer),
+      transfer,
+      async (error, failures) => {
+        if (!isCode(error, 'UPLOAD_MISMATCH')) return isTransient(error)
+        // The bucket lost a part that it had accepted, or has put all parts together and shows the file late.
+        await sendMissing().catch((gone: unknown) => {
+          if (!isGone(gone)) throw gone
+        })
+        return failures < 5
+      },
+    )
   const send = async () => {
     try {
       await sendMissing(stored)
-      return await complete().catch(async (error: unknown) => {
-        if (!isCode(error, 'UPLOAD_MISMATCH')) throw error
-        // The bucket lost a part that it had accepted.
-        await sendMissing()
-        return complete()
-      })
+      return await complete()
     } catch (gone) {
-      if (!hasStatus(gone, 404) || isCode(gone, 'NOT_FOUND') || signal.aborted) throw gone
+      if (statusOf(gone) !== 404 || !isOwn(gone) || isCode(gone, 'NOT_FOUND') || signal.aborted) throw gone
       // The upload may be complete: the response to an earlier call was lost, or another tab has completed it.
-      return complete().catch((error: unknown) => {
-        throw isResumable(error) || isGone(error) ? error : gone
-      })
+      return complete()
     }
   }
-  const isKept = (error: unknown) =>
-    // After a timeout, the upload can be resumed.
-    !!attempt.identity && isResumable(error) && (!signal.aborted || isCode(signal.reason, 'TIMEOUT'))
-  return endOnFailure(send, transfer, slot, attempt, isKept)
+  return conclude(transfer, slot, attempt, send, (error) => !!attempt.identity && isResumable(error))
 }
 
-/** Returns whether the upload can be resumed once the network, the server or the session is back. */
+/** Returns whether the upload can be resumed once the network, the server, the bucket or the session is back. */
 function isResumable(error: unknown): boolean {
-  return isTransient(error) || hasStatus(error, 401)
+  return (
+    isTransient(error) ||
+    isCode(error, 'TIMEOUT') ||
+    isCode(error, 'UNEXPECTED_RESPONSE') ||
+    statusOf(error) === 401
+  )
 }
-
-/** Parts sent at once. Leaves two of a browser's six connections per host. */
-const CONCURRENCY = 4
 
 /** URLs requested at once. Few, because on a slow connection the last one could expire before its part is sent. */
 const URL_BATCH_SIZE = 8
@@ -133,12 +138,8 @@ async function sendParts(
   // Stops all parts on the caller's signal, and when one part has finally failed.
   await limited({ signal }, async (stopped) => {
     report()
-    await Promise.all(Array.from({ length: CONCURRENCY }, () => sendNextParts(stopped)))
+    await fourAtOnce(missing, (part) => sendPart(part, stopped))
   })
-
-  async function sendNextParts(stopped: AbortSignal): Promise<void> {
-    for (let part = missing.shift(); part; part = missing.shift()) await sendPart(part, stopped)
-  }
 
   async function sendPart(part: number, stopped: AbortSignal): Promise<void> {
     const slice = sliceOf(part)
@@ -146,11 +147,9 @@ async function sendParts(
       sent.set(part, Math.min(bytes, slice.size))
       report()
     }
-    let url: string | undefined
+    // Each retry gets a new URL, because the previous one may have expired.
     const send = async () => {
-      // Each retry gets a new URL, because the previous one may have expired.
-      url = undefined
-      url = await urlOf(part, stopped)
+      const url = await urlOf(part, stopped)
       await put({ method: 'PUT', url, headers: {} }, { file: slice, progress: reportPart, signal: stopped })
       reportPart(slice.size)
     }
@@ -158,11 +157,7 @@ async function sendParts(
     await retry(
       send,
       { signal: stopped, phase },
-      (error) =>
-        isTransient(error) ||
-        (url
-          ? error instanceof S3ClientError && !hasStatus(error, 404)
-          : isCode(error, 'UNEXPECTED_RESPONSE')),
+      (error) => isTransient(error) || ((error as S3ClientError).path === null && statusOf(error) !== 404),
     )
   }
 
@@ -175,7 +170,7 @@ async function sendParts(
     const signed = urls.get(part)!
     urls.delete(part)
     const found = (await signed).find(({ partNumber }) => partNumber === part)
-    if (!found) throw responseError(200, '')
+    if (!found) throw new S3ClientError('UNEXPECTED_RESPONSE', 'A URL is missing.')
     return found.url
   }
 

@@ -1,6 +1,7 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import type { ApiRequest } from '../api-request.js'
-import { currentAccount } from '../call-options.js'
+import { type ApiRequest, createApiRequest } from '../api-request.js'
+import type { Account } from '../call-options.js'
+import { withoutResponse } from '../client-error.js'
 import type { UploadContext } from './upload-request.js'
 
 /** What the browser keeps of an attempt until it is confirmed or ended: the pending object, and how to go on. */
@@ -14,8 +15,19 @@ export interface KeptAttempt {
   readonly skew?: number | undefined
   /** What makes two uploads the same, if this one can be resumed. */
   readonly identity?: string | null | undefined
+  /** Of an upload in one PUT: the bucket may have all bytes. */
+  readonly sent?: boolean
+  /** What the bucket answered last, for the server's operator. */
+  readonly failure?: Failure | undefined
   /** An abort was asked for. */
   readonly aborted?: boolean
+}
+
+/** Why the bucket has not taken the bytes. `status` is `null` if the browser could read no response. */
+export interface Failure {
+  readonly status: number | null
+  /** At most 500 characters. */
+  readonly message: string
 }
 
 /** The place of one attempt in the browser's storage. */
@@ -23,6 +35,8 @@ export interface Slot {
   readonly name: string
   /** Calls the API that the attempt was started at. */
   readonly request: ApiRequest
+  /** Like `request`, for the call that has the bucket put many parts together, which takes minutes. */
+  readonly patient: ApiRequest
   /** Whether the attempt's account is still signed in. If not, the server doesn't know the attempt. */
   readonly isCurrent: () => boolean | undefined
   /** Returns `null` if nothing is there, or nothing valid. */
@@ -43,15 +57,19 @@ export type KeptAttempts = ReturnType<typeof keptAttempts>
  * Returns the attempts of one account at one API, which all tabs share. `prefix` identifies the account and the API.
  *
  * @throws TypeError if the account is invalid.
+ * @throws S3ClientError `NETWORK_ERROR` if the application's function throws.
  */
-export function keptAttempts({ base, request, account: option }: UploadContext) {
-  const account = currentAccount(option)
+export function keptAttempts(context: UploadContext) {
+  const { base, request, account: option } = context
+  const patient = createApiRequest(base, context, context.stallSeconds + 600)
+  const account = accountOf(option)
   const prefix = `@svc/db attempt ${JSON.stringify([base, account])} `
-  const isCurrent = () => quietly(() => currentAccount(option) === account)
+  const isCurrent = () => accountOf(option) === account
   const slotOf = (name: string): Slot => ({
     name,
     request,
-    isCurrent,
+    patient,
+    isCurrent: () => quietly(isCurrent),
     read() {
       const attempt = quietly(
         // JSON.parse reads `null` as the text.
@@ -74,9 +92,24 @@ export function keptAttempts({ base, request, account: option }: UploadContext) 
   })
   return {
     prefix,
+    /** Whether the account is still signed in. Throws what the application's function throws, as a `NETWORK_ERROR`. */
+    isCurrent,
     slots: () => storedNames(prefix).map(slotOf),
     newSlot: () => slotOf(prefix + String(Math.random())),
   }
+}
+
+/** Like the other functions of the application, one that throws counts as a lost response. */
+function accountOf(option: Account): string | null {
+  let current: unknown = option
+  try {
+    if (typeof option === 'function') current = option()
+  } catch (cause) {
+    throw withoutResponse({ aborted: false }, undefined, cause)
+  }
+  if (current == null) return null
+  if (typeof current === 'string') return current
+  throw new TypeError(`account must be a string or null (got ${typeof current}).`)
 }
 
 function storedNames(prefix: string): string[] {

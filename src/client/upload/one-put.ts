@@ -2,50 +2,78 @@ import type { DbClientObject } from '../../core/store/records.js'
 import { isCode, type S3ClientError } from '../client-error.js'
 import {
   attemptCalls,
-  endOnFailure,
+  conclude,
+  isGone,
+  isOwn,
   newAttempts,
   skewOf,
   startAttempt,
   type StartedInOnePut,
 } from './attempt.js'
-import { hasStatus, isTransient, retry, throwIfAborted } from './retry.js'
+import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
 
-/** Starts an upload, sends the file with one signed PUT, and has the server confirm it. */
+/**
+ * Starts an upload, sends the file with one signed PUT, and has the server confirm it. If the bucket refuses the URL, which may have
+ * expired, does all of it once more.
+ */
 export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
-  const { request, phase, signal } = transfer
+  const { phase, signal, put } = transfer
+  let isFirst = true
   return newAttempts(transfer, async (slot) => {
-    const { object, upload } = await startAttempt<StartedInOnePut>(transfer, slot, '/upload')
+    const { object, upload } = await startAttempt<StartedInOnePut>(transfer, '/upload')
     const attempt = { object, until: Date.parse(upload.expiresAt) + skewOf(object) }
     slot.write(attempt)
-    const waits = phase.waits()
+    const isExpired = () => attempt.until < Date.now()
+    const bytes = { ...transfer, sent: () => slot.write({ ...attempt, sent: true }) }
+    let isRefused = false
+
     const send = async () => {
-      const failure = await transfer.put(upload, transfer).catch((error: unknown) => {
+      const failure = await retry(
+        () => put(upload, bytes),
+        transfer,
+        (error) => !isExpired() && (isTransient(error) || (statusOf(error) === 409 && !isOwn(error))),
+      ).catch((error: unknown) => {
         if (!isInconclusive(error)) throw error
         return error
       })
       throwIfAborted(signal)
-      if (!failure) phase.enter('confirming')
+      // The bucket has an object here, and only this upload can have written it.
+      const isStored = !failure || statusOf(failure) === 412
+      if (isStored) phase.enter('confirming')
+      let mismatch: unknown
       try {
-        return await retry(() => attemptCalls(request, attempt).finish(transfer), transfer)
+        return await retry(
+          () => attemptCalls(slot, attempt).finish(transfer),
+          transfer,
+          (error, failures) => {
+            // Some buckets show new bytes late.
+            if (isCode(error, 'UPLOAD_MISMATCH')) return !!(mismatch = error) && isStored && failures < 5
+            return isTransient(error) && (isStored || failures < 2 || !isCode(error, 'STORAGE_UNAVAILABLE'))
+          },
+        )
       } catch (error) {
-        throw failure || error
+        isRefused =
+          isFirst &&
+          (isCode(error, 'UPLOAD_MISMATCH') || isGone(error)) &&
+          // What was silent until the time limit is no refusal that the browser hides.
+          (isExpired() ||
+            statusOf(failure) === 403 ||
+            (isCode(failure, 'NETWORK_ERROR') && !isCode(failure.cause, 'TIMEOUT')))
+        throw (isOwn(error) && (failure || mismatch)) || error
       }
     }
     try {
-      return await endOnFailure(send, transfer, slot, attempt)
+      return await conclude(transfer, slot, attempt, send)
     } catch (error) {
-      // The browser was offline while the bytes were sent, so a new attempt has to send them.
-      if (isCode(error, 'NETWORK_ERROR') && phase.waits() > waits) return undefined
-      throw error
+      if (!isRefused || signal.aborted) throw error
+      isFirst = false
+      return undefined
     }
   })
 }
 
-/**
- * Returns whether the bytes may have been stored in spite of the error: the response was lost, or the browser sent the request
- * twice and the bucket refused the repetition.
- */
+/** Returns whether the bucket may have the bytes in spite of the error, as after a lost response. */
 function isInconclusive(error: unknown): error is S3ClientError {
-  return isTransient(error) || hasStatus(error, 409) || hasStatus(error, 412)
+  return isTransient(error) || [403, 409, 412].includes(statusOf(error))
 }

@@ -1,59 +1,68 @@
-import { limited, offline } from '../call-options.js'
+import { limited } from '../call-options.js'
 import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
 import type { Transfer } from './transfer.js'
 
 /** Pauses before each retry in seconds; about eight in total. */
 const PAUSES = [0.25, 0.5, 1, 2, 4]
 
-export type RetryContext = Pick<Transfer, 'signal' | 'phase'>
+/** The longest `Retry-After` that an upload waits for, in seconds. */
+const MAX_PAUSE = 60
 
-/** Runs an idempotent call, and retries it while `isRetryable` holds for its error. Waits while the browser is offline. */
+/** Returns whether to repeat a call after its `failures`th failure in a row. */
+export type IsRetryable = (error: unknown, failures: number) => boolean | Promise<boolean>
+
+/**
+ * Runs an idempotent call, and retries it while `isRetryable` holds for its error. While the browser says that it is offline, the
+ * call is repeated for as long as it gets no response.
+ */
 export async function retry<Result>(
   call: () => Promise<Result>,
-  context: RetryContext,
-  isRetryable: (error: unknown) => boolean = isTransient,
+  { signal, phase }: Pick<Transfer, 'signal' | 'phase'>,
+  isRetryable: IsRetryable = isTransient,
 ): Promise<Result> {
-  const { signal } = context
-  for (const timeoutSeconds of PAUSES) {
-    try {
-      return await whileOnline(call, context)
-    } catch (error) {
-      if (signal.aborted || !isRetryable(error)) throw error
-      // The time limit ends the pause, because its promise never settles.
-      await limited({ signal, timeoutSeconds }, () => new Promise(() => {})).catch(() =>
-        throwIfAborted(signal),
-      )
-    }
-  }
-  return whileOnline(call, context)
-}
-
-/** Runs a call. If the browser turns out to be offline, waits until it is online and runs it again. */
-export async function whileOnline<Result>(
-  call: () => Promise<Result>,
-  { signal, phase }: RetryContext,
-): Promise<Result> {
-  for (;;) {
+  for (let failures = 0; ;) {
     try {
       return await call()
     } catch (error) {
-      const online = isCode(error, 'NETWORK_ERROR') && offline(signal)
-      if (!online) throw error
-      await phase.waiting(online)
+      if (signal.aborted) throw error
+      const { onLine } = Object(globalThis.navigator) as Partial<Navigator>
+      if (onLine === false && isCode(error, 'NETWORK_ERROR')) {
+        // Browsers are often wrong about it.
+        await phase.waiting(() => pause(signal, 15, 'online'))
+        continue
+      }
+      const { retryAfter = 0 } = (Object(error) as Partial<S3ClientError>).params || {}
+      // After the last pause, this is not a number.
+      const seconds = Math.max(PAUSES[failures++]!, Number(retryAfter))
+      if (!(seconds <= MAX_PAUSE && (await isRetryable(error, failures)))) throw error
+      await pause(signal, seconds)
     }
   }
 }
 
 /** Returns whether an error comes from the network or from an overloaded or failing server. */
 export function isTransient(error: unknown): boolean {
-  // Without a status, there was no response. `undefined` is not less than a number.
-  return error instanceof S3ClientError && !(error.status! < 500 && error.status !== 429)
+  return isCode(error, 'NETWORK_ERROR') || statusOf(error) === 429 || statusOf(error) >= 500
 }
 
-export function hasStatus(error: unknown, status: number): boolean {
-  return error instanceof S3ClientError && error.status === status
+/** Returns the status of a response, and 0 for any other error. */
+export function statusOf(error: unknown): number {
+  return (error instanceof S3ClientError && error.status) || 0
 }
 
 export function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw withoutResponse(signal)
+}
+
+/** Resolves after some seconds, or as soon as `event` happens in the page. Rejects if the signal aborts. */
+function pause(signal: AbortSignal, timeoutSeconds: number, event = ''): Promise<unknown> {
+  return limited(
+    { signal, timeoutSeconds },
+    (own) =>
+      new Promise((resolve) => {
+        if (event) addEventListener(event, resolve, { once: true, signal: own })
+      }),
+  ).catch((error: unknown) => {
+    if (signal.aborted) throw error
+  })
 }

@@ -11,8 +11,6 @@ export interface Transfer extends UploadContext {
   readonly progress: ReportSent
   readonly phase: ReturnType<typeof trackPhase>
   readonly signal: AbortSignal
-  /** Rejects the upload, if its time is over. What it still does then goes on without the caller. */
-  readonly leave: () => void
 }
 
 /** Returns a function that calls `onProgress` only with increasing values up to the total, whatever the transport reports. */
@@ -30,7 +28,6 @@ export function trackProgress(total: number, onProgress: UploadOptions['onProgre
 export function trackPhase(onState: UploadOptions['onState']) {
   let phase: UploadState = 'sending'
   let reported: UploadState | undefined
-  let waits = 0
   const report = (state: UploadState) => {
     if (state === reported) return
     reported = state
@@ -38,14 +35,19 @@ export function trackPhase(onState: UploadOptions['onState']) {
   }
   return {
     enter: (state: 'sending' | 'confirming') => report((phase = state)),
-    /** Reports `waiting` until the promise has resolved. */
-    async waiting(online: Promise<unknown>): Promise<void> {
-      waits += 1
+    /** Reports `waiting` while `work` runs. */
+    async waiting(work: () => Promise<unknown>): Promise<void> {
       report('waiting')
-      await online
+      await work()
       report(phase)
     },
-    /** How often the upload has waited. */
-    waits: () => waits,
   }
+}
+
+/** Takes the items one by one, and works on four at once: a browser has six connections to a host. Rejects with the first error. */
+export async function fourAtOnce<Item>(items: Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+  const run = async () => {
+    while (items.length > 0) await work(items.shift()!)
+  }
+  await Promise.all([run(), run(), run(), run()])
 }

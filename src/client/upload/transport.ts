@@ -1,6 +1,13 @@
-import { absolute, addressOf, type Fetch, type HttpResponse, send } from '../api-request.js'
+import { absolute, addressOf, exchange } from '../api-request.js'
 import { limited } from '../call-options.js'
-import { isCode, responseError, S3ClientError, withoutResponse } from '../client-error.js'
+import {
+  type Asked,
+  type HttpResponse,
+  isCode,
+  responseError,
+  S3ClientError,
+  withoutResponse,
+} from '../client-error.js'
 import type { UploadContext } from './upload-request.js'
 
 /** A signed URL, valid only with exactly these headers. */
@@ -17,58 +24,94 @@ interface BytesToSend {
   readonly file: Blob
   readonly progress: ReportSent
   readonly signal: AbortSignal
+  /** Called once the bucket may have all bytes. */
+  readonly sent?: () => void
 }
 
 /** Sends bytes to a signed URL. Rejects if it refuses them, or if there is no response. */
 export type PutBytes = (put: SignedPut, bytes: BytesToSend) => Promise<void>
 
-/** Sends bytes and resolves to the response. */
-type Transport = (...call: Parameters<PutBytes>) => Promise<HttpResponse>
+/** Sends bytes and resolves to the response. `seconds` limits each wait for progress. */
+type Transport = (put: SignedPut, bytes: BytesToSend, seconds: number, asked: Asked) => Promise<HttpResponse>
+
+/** Bytes for which a body gets one second more, where nothing tells how much of it has been sent. */
+const SENT_PER_SECOND = 64 * 1024
+/** Bytes for which the bucket gets one second more to respond. */
+const STORED_PER_SECOND = 16 * 1024 ** 2
 
 /** Prefers `XMLHttpRequest`, because only it reports upload progress, unless the application gave a `fetch`. */
-export function choosePut({ fetch, base }: UploadContext): PutBytes {
+export function choosePut({ fetch, base, stallSeconds }: UploadContext): PutBytes {
+  const withFetch: Transport = ({ url, method, headers }, { file, signal, sent }, seconds, asked) =>
+    exchange({ signal }, seconds + file.size / SENT_PER_SECOND, asked, async (own) => {
+      if (sent) sent()
+      const body = isKnownToFetch(file) ? file : await bytesOf(file)
+      // The URL carries the permission. The bucket must not get the application's cookies.
+      return (fetch || globalThis.fetch)(url, { method, headers, body, credentials: 'omit', signal: own })
+    })
   return async (put, bytes) => {
     const isFetched = fetch || typeof XMLHttpRequest === 'undefined' || isForeign(bytes.file)
-    const transport = isFetched ? withFetch(fetch) : withXhr
     const url = addressOf(put.url, base)
-    const { status, text } = await limited(bytes, (signal) =>
-      transport({ ...put, url }, { ...bytes, signal }),
-    ).catch((error: unknown) => {
-      const [origin, own] = [url, absolute(base)].map((address) => /^\w+:\/\/[^/?#]*/.exec(address)?.[0])
-      if (origin === own || !isCode(error, 'NETWORK_ERROR')) throw error
-      throw new S3ClientError('NETWORK_ERROR', `No response from ${origin}.`, { cause: error.cause })
+    const asked = { method: put.method, path: null }
+    const response = await (isFetched ? withFetch : withXhr)(
+      { ...put, url },
+      bytes,
+      stallSeconds,
+      asked,
+    ).catch(async (error: unknown) => {
+      if (!isCode(error, 'NETWORK_ERROR')) throw error
+      await checkReadable(bytes.file)
+      const origin = String(/^\w+:\/\/[^/?#]*/.exec(url))
+      if (`${absolute(base)}/`.startsWith(`${origin}/`)) throw error
+      throw new S3ClientError(error.code, `no response from ${origin}.`, { ...asked, cause: error.cause })
     })
-    if (status >= 300) throw responseError(status, text)
+    if (response.status >= 300) throw responseError(response, asked)
   }
 }
 
-function withFetch(given: Fetch | null | undefined): Transport {
-  return async ({ url, method, headers }, { file, signal }) => {
-    // The URL carries the permission. The bucket must not get the application's cookies.
-    const init = { method, headers, body: await fetchBody(file), credentials: 'omit', signal } as const
-    return send(given, url, init)
-  }
-}
-
-const withXhr: Transport = ({ url, method, headers }, { file, progress, signal }) =>
-  new Promise((resolve, reject) => {
-    const xhr = new XMLHttpRequest()
-    xhr.upload.onprogress = ({ loaded }) => {
-      try {
-        progress(loaded)
-      } catch (error) {
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- rethrows the application's value
-        reject(error)
-      }
-    }
-    xhr.onload = () => resolve({ status: xhr.status, text: xhr.responseText })
-    xhr.onerror = xhr.onabort = () => reject(withoutResponse(signal))
-    xhr.open(method, url)
-    for (const name in headers) xhr.setRequestHeader(name, headers[name]!)
-    // Also aborts when the promise has settled: after `progress` threw, the rest must not be sent.
-    signal.addEventListener('abort', () => xhr.abort())
-    xhr.send(file)
-  })
+const withXhr: Transport = ({ url, method, headers }, { file, progress, signal, sent }, seconds, asked) =>
+  limited(
+    { signal },
+    (own) =>
+      new Promise<HttpResponse>((resolve, reject) => {
+        const xhr = new XMLHttpRequest()
+        let timer: ReturnType<typeof setTimeout> | undefined
+        const limit = (more = 0) => {
+          clearTimeout(timer)
+          const expire = () => reject(withoutResponse(own, asked, new S3ClientError('TIMEOUT', 'timed out.')))
+          timer = setTimeout(expire, (seconds + more) * 1000)
+        }
+        limit()
+        xhr.upload.onprogress = ({ loaded }) => {
+          limit()
+          try {
+            progress(loaded)
+          } catch (error) {
+            // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- rethrows the application's value
+            reject(error)
+          }
+        }
+        xhr.upload.onload = () => {
+          limit(file.size / STORED_PER_SECOND)
+          if (sent) sent()
+        }
+        xhr.onload = () => {
+          const { status, responseText: text } = xhr
+          // Browsers print an error if a bucket doesn't let the page read this header.
+          const retryAfter = status > 428 ? xhr.getResponseHeader('retry-after') : null
+          resolve({ status, text, retryAfter })
+        }
+        xhr.onerror = () => reject(withoutResponse(own, asked))
+        xhr.open(method, url)
+        for (const name in headers) xhr.setRequestHeader(name, headers[name]!)
+        // Also aborts when the promise has settled: after `progress` threw, the rest must not be sent.
+        own.addEventListener('abort', () => {
+          clearTimeout(timer)
+          xhr.abort()
+        })
+        xhr.send(file)
+      }),
+    asked,
+  )
 
 /**
  * Returns whether a file is not of the DOM: in a simulated one, such as jsdom's, the runtime's own files are foreign, and
@@ -84,12 +127,36 @@ function isForeign(file: Blob): boolean {
 }
 
 /**
- * Returns the bytes of a file as a body that every `fetch` understands. The files of simulated DOMs, such as jsdom's, are
- * foreign to the runtime's `fetch`, which would send "[object File]", and the runtime's to that of happy-dom. Without a
- * `FileReader` there is no DOM, and the file is the runtime's own.
+ * Returns whether a file is one for `fetch`, which can then stream it. The files of simulated DOMs are foreign to the runtime's
+ * `fetch`, which would send "[object File]", and the runtime's to that of happy-dom.
  */
-function fetchBody(file: Blob): Blob | Promise<Blob | ArrayBuffer> {
-  if (typeof FileReader === 'undefined') return file
+function isKnownToFetch(file: Blob): boolean {
+  try {
+    return new Response(file.slice(0, 0, 'a/b')).headers.get('content-type') === 'a/b'
+  } catch {
+    return false
+  }
+}
+
+/** A file that is smaller can be a folder, and can be read whole. */
+const MAX_FOLDER_SIZE = 8 * 1024 ** 2
+
+/**
+ * Rejects with `FILE_UNREADABLE` if a file was changed or removed on disk, or is a folder. Browsers notice this on any read, but
+ * only read a folder in vain if all of it is wanted.
+ */
+export async function checkReadable(file: Blob): Promise<void> {
+  try {
+    await bytesOf(file.size < MAX_FOLDER_SIZE ? file : file.slice(0, 1))
+  } catch (cause) {
+    throw new S3ClientError('FILE_UNREADABLE', 'The file could not be read.', {
+      cause,
+    })
+  }
+}
+
+/** Reads a file in every runtime. Without a `FileReader` there is no DOM, and the file is the runtime's own. */
+function bytesOf(file: Blob): Promise<Blob | ArrayBuffer> {
   return new Promise((resolve, reject) => {
     try {
       // Not `arrayBuffer()`, which the blobs of older versions lack.

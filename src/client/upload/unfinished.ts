@@ -1,9 +1,17 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { type CallOptions, limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
-import { attemptCalls, END_LIMIT, endAttempt, isGone } from './attempt.js'
-import { inOneTab, keptAttempts, mayBeInProgress, type Slot } from './kept-attempts.js'
-import type { UploadCall, UploadContext } from './upload-request.js'
+import { attemptCalls, END_LIMIT, endAttempt, isGone, isOver } from './attempt.js'
+import {
+  inOneTab,
+  type KeptAttempt,
+  keptAttempts,
+  type KeptAttempts,
+  mayBeInProgress,
+  type Slot,
+} from './kept-attempts.js'
+import { fourAtOnce } from './transfer.js'
+import type { UploadContext } from './upload-request.js'
 
 /** How many attempts were settled. */
 export interface SettledUploads {
@@ -22,16 +30,24 @@ const running = new Map<string, Promise<SettledUploads>>()
  * Implements `api.settleUploads`: settles the attempts of the account that are no longer in progress. Never rejects because of
  * the server.
  */
-export async function settleUploads(context: UploadContext): Promise<SettledUploads> {
-  const { prefix, slots } = keptAttempts(context)
+export async function settleUploads(
+  context: UploadContext,
+  options: CallOptions = {},
+): Promise<SettledUploads> {
+  return limited(options, async () => settle(keptAttempts(context)))
+}
+
+export async function settle({ prefix, slots }: KeptAttempts): Promise<SettledUploads> {
   const run = running.get(prefix) || settleAll(slots()).finally(() => running.delete(prefix))
   running.set(prefix, run)
   return run
 }
 
-async function settleAll(slots: readonly Slot[]): Promise<SettledUploads> {
+async function settleAll(slots: Slot[]): Promise<SettledUploads> {
   const counts = { confirmed: 0, ended: 0, kept: 0 }
-  for (const outcome of await Promise.all(slots.map(settleSlot))) counts[outcome] += 1
+  await fourAtOnce(slots, async (slot) => {
+    counts[await settleSlot(slot)] += 1
+  })
   return counts
 }
 
@@ -44,20 +60,42 @@ async function settleSlot(slot: Slot): Promise<keyof SettledUploads> {
   if (!attempt.aborted) {
     if (await mayBeInProgress(slot, attempt)) return 'kept'
     try {
-      await attemptCalls(slot.request, attempt).finish(END_LIMIT)
-      slot.clear()
-      return 'confirmed'
+      // Browsers print refusals as errors, so the server is asked to confirm only what may be complete.
+      if (await mayBeComplete(slot, attempt)) {
+        await attemptCalls(slot, attempt).finish(END_LIMIT)
+        slot.clear()
+        return 'confirmed'
+      }
+      if (attempt.identity) return 'kept'
     } catch (error) {
-      if (isGone(error) && slot.isCurrent()) {
+      if (isOver(error, attempt) && slot.isCurrent()) {
         slot.clear()
         return 'ended'
       }
-      const isIncomplete = isCode(error, 'UPLOAD_MISMATCH') || isCode(error, 'QUOTA_EXCEEDED')
-      if (!isIncomplete || attempt.identity) return 'kept'
+      const isFull = isCode(error, 'QUOTA_EXCEEDED') && !attempt.identity
+      if (!isCode(error, 'UPLOAD_MISMATCH') && !isFull) return 'kept'
     }
   }
   const object = await inOneTab(slot, () => endAttempt(slot, attempt))
   return object ? 'confirmed' : slot.read() ? 'kept' : 'ended'
+}
+
+async function mayBeComplete(slot: Slot, attempt: KeptAttempt): Promise<boolean> {
+  if (!attempt.uploadId) return !!attempt.sent
+  try {
+    return (await loadedOf(slot, attempt, END_LIMIT)) >= attempt.object.declaredSize!
+  } catch (error) {
+    // It may be complete, so there are no parts to list.
+    if (isGone(error)) return true
+    throw error
+  }
+}
+
+/** Returns how many bytes of an upload in parts the bucket has. */
+async function loadedOf(slot: Slot, attempt: KeptAttempt, limit: CallOptions): Promise<number> {
+  let loaded = 0
+  for (const size of (await attemptCalls(slot, attempt).list(limit)).sizes.values()) loaded += size
+  return loaded
 }
 
 /** An interrupted upload. Uploading the same file with the same options resumes it. */
@@ -77,29 +115,34 @@ export interface UnfinishedUpload {
 }
 
 /** Implements `api.unfinishedUploads`: returns the attempts that can be resumed, oldest first. */
-export async function unfinishedUploads(call: UploadCall): Promise<UnfinishedUpload[]> {
-  const slots = keptAttempts(call).slots()
-  const found = await Promise.all(slots.map((slot) => unfinishedIn(slot, call.signal)))
-  return found.flat().sort((one, other) => (one.object.id < other.object.id ? -1 : 1))
+export async function unfinishedUploads(
+  context: UploadContext,
+  options: CallOptions = {},
+): Promise<UnfinishedUpload[]> {
+  return limited(options, async (signal) => {
+    const found: UnfinishedUpload[] = []
+    await fourAtOnce(keptAttempts(context).slots(), async (slot) => {
+      found.push(...(await unfinishedIn(slot, signal)))
+    })
+    return found.sort((one, other) => (one.object.id < other.object.id ? -1 : 1))
+  })
 }
 
 /** Returns the attempt of a slot, or an empty array if it can't be resumed. */
 async function unfinishedIn(slot: Slot, signal: AbortSignal): Promise<UnfinishedUpload[]> {
   const attempt = slot.read()
   if (!attempt || !attempt.identity || attempt.aborted || (await mayBeInProgress(slot, attempt))) return []
-  const { object } = attempt
-  let loaded = 0
   try {
-    const { sizes } = await attemptCalls(slot.request, attempt).list(signal)
-    for (const size of sizes.values()) loaded += size
+    const loaded = await loadedOf(slot, attempt, { signal })
+    const { object } = attempt
+    const { filename = object.key, declaredSize: size = loaded } = object
+    const discard = async (options: CallOptions = {}) => {
+      await limited(options, () => inOneTab(slot, () => endAttempt(slot, attempt)))
+    }
+    return [{ filename, size, loaded, object, discard }]
   } catch (error) {
     // It has lapsed, or another tab has completed it. `settle` finds out which.
     if (isGone(error)) return []
     throw error
   }
-  const { filename = object.key, declaredSize: size = loaded } = object
-  const discard = async (options: CallOptions = {}) => {
-    await limited(options, () => inOneTab(slot, () => endAttempt(slot, attempt)))
-  }
-  return [{ filename, size, loaded, object, discard }]
 }

@@ -1,5 +1,6 @@
 import type { ApiRequest, Fetch } from '../api-request.js'
 import type { Account, CallOptions } from '../call-options.js'
+import { mediaTypeOf, typeByExtension } from './media-type.js'
 
 export interface UploadProgress {
   /** Bytes sent so far. */
@@ -8,7 +9,7 @@ export interface UploadProgress {
   readonly total: number
 }
 
-/** `waiting`: for the network, while the browser is offline. `confirming`: the server verifies what was sent. */
+/** `waiting`: in line behind six others, or for the network while the browser is offline. `confirming`: the server verifies what was sent. */
 export type UploadState = 'waiting' | 'sending' | 'confirming'
 
 /**
@@ -19,6 +20,11 @@ export interface UploadOptions extends CallOptions {
   readonly route?: string | null | undefined
   /** Display name, 1 to 1024 characters. Default: the file's own name. */
   readonly filename?: string | null | undefined
+  /**
+   * Media type, such as `text/csv`. Parameters that aren't valid are quoted or dropped. Default: the file's own type, or the usual
+   * one for its extension, otherwise `application/octet-stream`.
+   */
+  readonly contentType?: string | null | undefined
   /** At most 64 entries. Names and values may have at most 16 KiB of UTF-8 in total. */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
   /**
@@ -36,17 +42,15 @@ export interface UploadContext {
   /** Absolute or relative URL of the API. */
   readonly base: string
   readonly request: ApiRequest
+  /** Limits each wait for progress. */
+  readonly stallSeconds: number
+  /** The client's uploads that have begun. Each resolves once nothing of it is left. */
+  readonly begun: Set<Promise<void>>
+  /** Those of them that were cancelled. */
+  readonly cancelled: Set<Promise<void>>
   /** The application's, if it gave one. */
   readonly fetch?: Fetch | null | undefined
   readonly account?: Account
-}
-
-/** One call of the application. */
-export interface UploadCall extends UploadContext {
-  readonly options: UploadOptions
-  readonly signal: AbortSignal
-  /** Rejects the call while its work goes on. */
-  readonly leave: (error: unknown) => void
 }
 
 /** Body of the call that starts an upload. */
@@ -60,11 +64,6 @@ export interface UploadRequest extends Pick<UploadOptions, 'route'> {
   readonly size: number
 }
 
-// A `type` has only printable ASCII characters.
-const MEDIA_TYPE =
-  /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: *; *[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))*$/
-
-const MAX_CONTENT_TYPE_LENGTH = 255
 const MAX_FILENAME_LENGTH = 1024
 
 /**
@@ -72,17 +71,21 @@ const MAX_FILENAME_LENGTH = 1024
  *
  * @throws TypeError if the file has no size, or if its getters throw, as those of a `Proxy` around a file do.
  */
-export function createUploadRequest(file: Blob, { route, filename, metadata }: UploadOptions): UploadRequest {
+export function createUploadRequest(
+  file: Blob,
+  { route, filename, metadata, contentType: chosenType }: UploadOptions,
+): UploadRequest {
   // JSON would make an empty object of a Map, and the server would store it.
   const kind = Object.prototype.toString.call(metadata)
   let cause: unknown
   try {
-    const ownName = validName(file)
-    const contentType = validContentType(file)
-    const { size } = file
+    const name = filename == null ? validName(file) : filename
+    const { type, size } = file
+    const contentType =
+      mediaTypeOf(chosenType || type) || chosenType || typeByExtension(name) || 'application/octet-stream'
     if (size >= 0) {
       const given = metadata == null || kind === '[object Object]' ? metadata : kind
-      return { route, filename: filename == null ? ownName : filename, contentType, size, metadata: given }
+      return { route, filename: name, contentType, size, metadata: given }
     }
   } catch (error) {
     cause = error
@@ -102,19 +105,17 @@ function validName(file: Blob): string {
   return [...sendable].slice(0, MAX_FILENAME_LENGTH).join('') || 'file'
 }
 
-/** Returns the file's type if it is valid. Browsers take it from a registry of the system that may contain anything. */
-function validContentType({ type }: Blob): string {
-  return type.length <= MAX_CONTENT_TYPE_LENGTH && MEDIA_TYPE.test(type) ? type : 'application/octet-stream'
-}
-
 /**
  * Returns a text of everything that makes two uploads the same. `null` for a `Blob`, which has no name and time to recognize
  * it by.
  */
-export function identityOf(file: Blob, { route, filename, size, metadata }: UploadRequest): string | null {
+export function identityOf(
+  file: Blob,
+  { route, filename, contentType, size, metadata }: UploadRequest,
+): string | null {
   // Not `instanceof`, because the file may come from another frame.
   const { name, lastModified } = file as Partial<File>
-  return name === undefined || lastModified === undefined
+  return lastModified === undefined
     ? null
     : JSON.stringify([
         route || null,
@@ -123,5 +124,6 @@ export function identityOf(file: Blob, { route, filename, size, metadata }: Uplo
         name,
         size,
         lastModified,
+        contentType,
       ])
 }

@@ -4,12 +4,13 @@ import { isCode } from '../client-error.js'
 import { END_LIMIT } from './attempt.js'
 import { uploadInParts } from './in-parts.js'
 import { keptAttempts } from './kept-attempts.js'
+import { inLine } from './line.js'
 import { uploadInOnePut } from './one-put.js'
-import { throwIfAborted } from './retry.js'
+import { retry, throwIfAborted } from './retry.js'
 import { trackPhase, trackProgress, type Transfer } from './transfer.js'
-import { choosePut } from './transport.js'
-import { settleUploads } from './unfinished.js'
-import { createUploadRequest, type UploadCall } from './upload-request.js'
+import { checkReadable, choosePut } from './transport.js'
+import { settle } from './unfinished.js'
+import { createUploadRequest, type UploadContext, type UploadOptions } from './upload-request.js'
 
 export { settleUploads, unfinishedUploads } from './unfinished.js'
 
@@ -17,40 +18,43 @@ export { settleUploads, unfinishedUploads } from './unfinished.js'
 const MULTIPART_MIN_SIZE = 16 * 1024 ** 2
 
 /**
- * Implements `api.upload`. After a timeout, rejects by `leave` while it still ends the attempt. The client loads this chunk
- * with the first upload.
+ * Implements `api.upload`. The client loads this chunk with the first upload.
  */
-export async function upload(call: UploadCall, file: Blob): Promise<DbClientObject> {
-  const { options, signal, leave } = call
-  const isTimedOut = () => isCode(signal.reason, 'TIMEOUT')
+export async function upload(
+  context: UploadContext,
+  file: Blob,
+  options: UploadOptions = {},
+): Promise<DbClientObject> {
   const uploadRequest = createUploadRequest(file, options)
   const progress = trackProgress(uploadRequest.size, options.onProgress)
-  try {
-    const object = await run({
-      ...call,
-      kept: keptAttempts(call),
-      put: choosePut(call),
-      file,
-      uploadRequest,
-      progress,
-      phase: trackPhase(options.onState),
-      leave: () => {
-        if (isTimedOut()) leave(signal.reason)
-      },
-    })
-    if (!isTimedOut()) progress(Infinity)
-    return object
-  } catch (error) {
-    // After an abort, any failure is reported as the abort.
-    throwIfAborted(signal)
-    throw error
-  }
+  const phase = trackPhase(options.onState)
+  return inLine(context, options, phase, async (signal) => {
+    try {
+      await checkReadable(file)
+      const object = await run({
+        ...context,
+        kept: await retry(async () => keptAttempts(context), { signal, phase }),
+        put: choosePut(context),
+        file,
+        uploadRequest,
+        progress,
+        phase,
+        signal,
+      })
+      if (!isCode(signal.reason, 'TIMEOUT')) progress(Infinity)
+      return object
+    } catch (error) {
+      // After an abort, any failure is reported as the abort.
+      throwIfAborted(signal)
+      throw error
+    }
+  })
 }
 
 async function run(transfer: Transfer): Promise<DbClientObject> {
-  const { file, signal } = transfer
+  const { file, signal, kept } = transfer
   const settleOthers = async () => {
-    await limited({ ...END_LIMIT, signal }, () => settleUploads(transfer)).catch(() => undefined)
+    await limited({ ...END_LIMIT, signal }, () => settle(kept)).catch(() => undefined)
     throwIfAborted(signal)
   }
   if (file.size < MULTIPART_MIN_SIZE) {

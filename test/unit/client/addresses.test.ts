@@ -5,7 +5,8 @@ import { createS3Server, db, memoryStorage } from '@svc/db'
 import { createS3Client } from '@svc/db/client'
 import { diskStorage } from '@svc/db/disk'
 import { memoryAdapter } from '@svc/db/memory'
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { timeUntilSettled } from './fake-time.js'
 import { rejectionOf } from './rejection.js'
 import type { Fetch } from './server.js'
 
@@ -101,11 +102,15 @@ describe('a NETWORK_ERROR', () => {
     [
       'fetch',
       'https://bucket.example/a/b.txt?X-Amz-Signature=secret',
-      'No response from https://bucket.example.',
+      'PUT to the bucket: no response from https://bucket.example.',
     ],
-    ['XMLHttpRequest', 'https://bucket.example:8443/?x', 'No response from https://bucket.example:8443.'],
-    ['fetch', 'https://app.test/bucket/a?x', 'No response.'],
-    ['XMLHttpRequest', 'https://app.test/bucket/a?x', 'No response.'],
+    [
+      'XMLHttpRequest',
+      'https://bucket.example:8443/?x',
+      'PUT to the bucket: no response from https://bucket.example:8443.',
+    ],
+    ['fetch', 'https://app.test/bucket/a?x', 'PUT to the bucket: no response.'],
+    ['XMLHttpRequest', 'https://app.test/bucket/a?x', 'PUT to the bucket: no response.'],
   ])('of %s names the origin if it is not that of the API: %s', async (transport, url, message) => {
     const object = { id: '1', bucket: 'b', key: 'k', createdAt: '2026-01-01T00:00:00.000Z' }
     const upload = { method: 'PUT', url, headers: {}, expiresAt: '2026-01-01T00:15:00.000Z' }
@@ -121,6 +126,10 @@ describe('a NETWORK_ERROR', () => {
     if (transport === 'XMLHttpRequest') vi.stubGlobal('XMLHttpRequest', FailingRequest)
     vi.stubGlobal('fetch', fetch)
     const { api } = createS3Client({ baseURL: 'https://app.test', plugins: [] })
-    expect(await rejectionOf(api.upload(new Blob(['x'])))).toMatchObject({ code: 'NETWORK_ERROR', message })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const rejection = rejectionOf(api.upload(new Blob(['x'])))
+    await timeUntilSettled(rejection)
+    expect(await rejection).toMatchObject({ code: 'NETWORK_ERROR', message, method: 'PUT', path: null })
   })
 })

@@ -81,11 +81,15 @@ describe('createS3Client', () => {
     expect(sent).toEqual(['Bearer 1', 'Bearer 1', 'Bearer 1', 'Bearer 2'])
   })
 
-  it('rejects with the error of the headers function', async () => {
+  it('rejects with NETWORK_ERROR if the headers function throws', async () => {
     const expired = new Error('The refresh token has expired.')
     const headers = () => Promise.reject(expired)
     const { api } = createS3Client({ plugins: [dbClient()], fetch: emptyList(), headers })
-    await expect(api.db.listObjects()).rejects.toBe(expired)
+    expect(await rejectionOf(api.db.listObjects())).toMatchObject({
+      code: 'NETWORK_ERROR',
+      message: 'GET /db/objects: no response.',
+      cause: expired,
+    })
   })
 
   it('sends JSON bodies with their content type, despite custom headers', async () => {

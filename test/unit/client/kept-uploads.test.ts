@@ -109,12 +109,15 @@ describe('api.settleUploads', () => {
           return new Promise(() => undefined)
         }
       })
-      void client.api.upload(new Blob([new Uint8Array(16 * 1024 ** 2)]))
+      const controller = new AbortController()
+      const upload = client.api.upload(new Blob([new Uint8Array(16 * 1024 ** 2)]), controller)
       await sending
       const kept = [...entries]
       entries.clear()
       for (const [name, value] of kept) entries.set(`${name}-other-tab`, value)
       expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
+      controller.abort()
+      await rejectionOf(upload)
     },
   )
 
@@ -227,14 +230,15 @@ describe('timeoutSeconds', () => {
     const client = start()
     client.network.fault = () => new Promise(() => undefined)
     const options = { timeoutSeconds: 0.02 }
-    for (const call of [
+    const calls = [
       client.api.upload(file, options),
       client.api.download({ key: 'a', ...options }),
       client.api.delete({ key: 'a', ...options }),
       client.api.db.listObjects(options),
       client.api.db.getObject({ key: 'a', ...options }),
-    ]) {
-      expect(await rejectionOf(call)).toMatchObject({ code: 'TIMEOUT', status: undefined })
+    ]
+    for (const error of await Promise.all(calls.map(rejectionOf))) {
+      expect(error).toMatchObject({ code: 'TIMEOUT', status: undefined })
     }
   })
 

@@ -9,10 +9,8 @@ import {
 } from '@svc/db'
 import { createS3Client, dbClient } from '@svc/db/client'
 import { memoryAdapter } from '@svc/db/memory'
-import { beforeEach, vi } from 'vitest'
-
-// Node 25 and later have a storage that all tests would share.
-beforeEach(() => void vi.stubGlobal('localStorage', undefined))
+import { onTestFinished, vi } from 'vitest'
+import { stubLocalStorage } from './local-storage.js'
 
 export interface ServerFixtureOptions {
   readonly quota?: Quota
@@ -26,6 +24,11 @@ export interface ServerFixtureOptions {
 
 /** Starts a server in memory. The header `x-user` identifies the caller. */
 export function startServer(options: ServerFixtureOptions = {}) {
+  // Without a page, all tests of a worker would share the uploads that are kept in memory.
+  if (!('document' in globalThis)) {
+    stubLocalStorage()
+    onTestFinished(() => void vi.unstubAllGlobals())
+  }
   const { quota, usageEndpoint, routes, multipart, onError, now } = options
   const objects: StorageObjectStore = memoryAdapter({ ...(now && { now }) })
   const storage = memoryStorage({ now: now ?? null })

@@ -30,27 +30,23 @@ function requestsTo({ log }: Network, where: RegExp): number {
 }
 
 describe('an upload whose connection breaks', () => {
-  it('before the start request: starts nothing', async () => {
+  it('before the start request, three times: starts nothing', async () => {
     const network = await startNetwork()
-    network.next(START, cutBefore)
-    expect(await rejectionOf(network.api.upload(file))).toMatchObject({ code: 'NETWORK_ERROR' })
-    expect(network.log).toEqual(['POST /api/s3/upload'])
+    network.next(START, cutBefore, cutBefore, cutBefore)
+    const error = await rejectionOf(network.api.upload(file))
+    expect(error).toMatchObject({ code: 'NETWORK_ERROR', message: 'POST /upload: no response.' })
+    expect(error.status).toBeUndefined()
+    expect(network.log).toEqual(Array(3).fill('POST /api/s3/upload'))
     expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('before the bytes arrive: tries to confirm, aborts the attempt and rejects with NETWORK_ERROR', async () => {
+  it('before the bytes arrive: sends them again', async () => {
     const network = await startNetwork()
-    network.next(PUT, cutBefore)
-    const error = await rejectionOf(network.api.upload(file))
-    expect(error).toMatchObject({ code: 'NETWORK_ERROR' })
-    expect(error.status).toBeUndefined()
-    expect(network.log).toEqual([
-      'POST /api/s3/upload',
-      'PUT /api/s3/_storage',
-      'POST /api/s3/upload/confirm',
-      'POST /api/s3/upload/abort',
-    ])
-    expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+    network.next(PUT, cutBefore, cutBefore)
+    expect(await network.api.upload(file)).toMatchObject({ status: 'active' })
+    expect(requestsTo(network, PUT)).toBe(3)
+    expect(requestsTo(network, START)).toBe(1)
+    expect(await network.objects.getScopeUsage('ada')).toEqual(ONE_FILE)
   })
 
   it('after the bytes have arrived: resolves', async () => {
@@ -90,10 +86,10 @@ describe('an upload whose connection breaks', () => {
 
   it('during the abort: rejects with the first error, and leaves the reservation to expire', async () => {
     const network = await startNetwork()
-    network.next(PUT, page(403))
+    network.next(PUT, page(400))
     network.next(ABORT, cutBefore)
     expect(await rejectionOf(network.api.upload(file))).toMatchObject({
-      status: 403,
+      status: 400,
       code: 'UNEXPECTED_RESPONSE',
     })
     expect(await network.objects.getScopeUsage('ada')).toMatchObject({ reservedFiles: 1 })
@@ -108,12 +104,13 @@ describe('an upload whose server fails temporarily', () => {
     expect(requestsTo(network, CONFIRM)).toBe(2)
   })
 
-  it.each([400, 404, 200])('does not retry after %i', async (status) => {
+  it.each([400, 404, 200])('does not retry after a page with %i, and keeps what arrived', async (status) => {
     const network = await startNetwork()
     network.next(CONFIRM, page(status))
     expect(await rejectionOf(network.api.upload(file))).toMatchObject({ status, code: 'UNEXPECTED_RESPONSE' })
-    expect(requestsTo(network, CONFIRM)).toBe(1)
-    expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+    expect([requestsTo(network, CONFIRM), requestsTo(network, ABORT)]).toEqual([1, 0])
+    expect(await network.api.settleUploads()).toEqual({ confirmed: 1, ended: 0, kept: 0 })
+    expect(await network.objects.getScopeUsage('ada')).toEqual(ONE_FILE)
   })
 })
 

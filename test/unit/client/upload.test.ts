@@ -1,4 +1,4 @@
-import { createS3Client, type UploadProgress } from '@svc/db/client'
+import type { UploadProgress } from '@svc/db/client'
 import { describe, expect, it, vi } from 'vitest'
 import { rejectionOf } from './rejection.js'
 import { bytesAt, NOTHING_USED, startClient } from './server.js'
@@ -85,15 +85,30 @@ describe('api.upload', () => {
     ['text/plain;charset="a\\"b"', 'text/plain;charset="a\\"b"'],
     ['text', 'application/octet-stream'],
     ['text/', 'application/octet-stream'],
-    ['text/plain;', 'application/octet-stream'],
+    ['text/plain;', 'text/plain'],
+    ['video/webm;codecs=vp8,opus', 'video/webm;codecs="vp8,opus"'],
+    ['audio/ogg; codecs=opus;', 'audio/ogg; codecs=opus'],
     ['text /plain', 'application/octet-stream'],
-    ['a/b; c="', 'application/octet-stream'],
+    ['a/b; c="', 'a/b'],
     [`text/${'x'.repeat(300)}`, 'application/octet-stream'],
     ['', 'application/octet-stream'],
   ])('sends only valid content types: %j', async (type, expected) => {
     const { api } = startClient()
     const file = Object.defineProperty(new File(['x'], 'a'), 'type', { value: type })
     expect((await api.upload(file)).contentType).toBe(expected)
+  })
+
+  it.each([
+    ['a.HEIC', {}, 'image/heic'],
+    ['notes.md', {}, 'text/markdown'],
+    ['letter.docx', {}, 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+    ['heic', {}, 'application/octet-stream'],
+    ['a.heic', { filename: 'a.mov' }, 'video/quicktime'],
+    ['a.heic', { contentType: 'text/csv' }, 'text/csv'],
+    ['a.heic', { contentType: 'audio/webm;codecs=a,b' }, 'audio/webm;codecs="a,b"'],
+  ])('sends the type of %s with %j if the file has none: %s', async (name, options, expected) => {
+    const { api } = startClient()
+    expect((await api.upload(new File(['x'], name), options)).contentType).toBe(expected)
   })
 
   it.each([
@@ -164,22 +179,6 @@ describe('api.upload', () => {
     expect(await bytesAt(fetch, (await api.download(second)).url)).toBe('newer')
   })
 
-  it('aborts the attempt if the bucket refuses the bytes', async () => {
-    const before = async (request: Request, serve: () => Promise<Response>) =>
-      request.method === 'PUT' ? new Response('<Error/>', { status: 403 }) : serve()
-    const { api, objects, sent } = startClient({ before })
-    expect(await rejectionOf(api.upload(new Blob(['abc'])))).toMatchObject({
-      status: 403,
-      code: 'UNEXPECTED_RESPONSE',
-    })
-    expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
-    expect(sent.map(({ target }) => target.replace(/_storage.*/, '_storage'))).toEqual([
-      '/api/s3/upload',
-      '/api/s3/_storage',
-      '/api/s3/upload/abort',
-    ])
-  })
-
   it('aborts the attempt if the server does not confirm it', async () => {
     const before = async (request: Request, serve: () => Promise<Response>) =>
       request.method === 'PUT' ? new Response(null) : serve()
@@ -188,30 +187,19 @@ describe('api.upload', () => {
     expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('rejects with the error of the headers function, and aborts the attempt', async () => {
-    const expired = new Error('The refresh token has expired.')
-    const { fetch, objects } = startClient()
-    let calls = 0
-    const headers = () => {
-      calls += 1
-      if (calls === 2) throw expired
-      return { 'x-user': 'ada' }
-    }
-    const { api } = createS3Client({ baseURL: 'http://files.test', plugins: [], fetch, headers })
-    await expect(api.upload(new Blob(['abc']))).rejects.toBe(expired)
-    expect(calls).toBe(3)
-    expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
-  })
-
-  it('rejects with NETWORK_ERROR if its code cannot be loaded', async () => {
-    vi.resetModules()
-    vi.doMock('../../../src/client/upload/upload.js', () => {
-      throw new Error('The chunk is gone.')
-    })
-    const anew = await import('@svc/db/client')
-    const { api } = anew.createS3Client({ plugins: [] })
-    await expect(api.upload(new Blob(['abc']))).rejects.toMatchObject({ code: 'NETWORK_ERROR' })
-    vi.doUnmock('../../../src/client/upload/upload.js')
-    vi.resetModules()
-  })
+  it.each(['upload', 'preloadUpload'])(
+    'rejects with CODE_UNAVAILABLE if %s cannot load the code',
+    async (call) => {
+      vi.resetModules()
+      vi.doMock('../../../src/client/upload/upload.js', () => {
+        throw new Error('The chunk is gone.')
+      })
+      const anew = await import('@svc/db/client')
+      const { api } = anew.createS3Client({ plugins: [] })
+      const loading = call === 'upload' ? api.upload(new Blob(['abc'])) : anew.preloadUpload()
+      await expect(loading).rejects.toMatchObject({ code: 'CODE_UNAVAILABLE', status: undefined })
+      vi.doUnmock('../../../src/client/upload/upload.js')
+      vi.resetModules()
+    },
+  )
 })

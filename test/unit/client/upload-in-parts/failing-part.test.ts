@@ -32,11 +32,12 @@ describe('a failing part', () => {
     expect(new Set(urls).size).toBe(urls.length)
   })
 
-  it('stops the others after its last retry, and aborts the attempt', async () => {
+  it('stops the others after its last retry, and aborts the attempt if the refusal is the library’s own', async () => {
     const uploads = startUploads()
-    uploads.inject(/^PUT 1$/, respondWith(403))
+    const refusal = { code: 'FORBIDDEN', message: 'The URL has expired.' }
+    uploads.inject(/^PUT 1$/, async () => Response.json(refusal, { status: 403 }))
     const error = await withoutPauses(rejectionOf(uploads.api.upload(fileOf(6 * PART))))
-    expect(error).toMatchObject({ status: 403, code: 'UNEXPECTED_RESPONSE' })
+    expect(error).toMatchObject({ status: 403, code: 'FORBIDDEN' })
     expect(uploads.count(/^PUT 1$/)).toBe(6)
     expect(uploads.log.at(-1)).toBe('POST /multipart/abort')
     expect(await uploads.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
@@ -61,7 +62,7 @@ describe('a failing part', () => {
       wasLost = true
       return new Response()
     })
-    const object = await uploads.api.upload(threeParts())
+    const object = await withoutPauses(uploads.api.upload(threeParts()))
     expect(uploads.log.slice(-4)).toEqual([
       'POST /multipart/list',
       'POST /multipart/parts',

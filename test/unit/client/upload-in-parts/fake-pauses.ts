@@ -1,8 +1,11 @@
-import { afterEach, beforeEach, vi } from 'vitest'
+import { preloadUpload } from '@svc/db/client'
+import { afterEach, beforeAll, beforeEach, vi } from 'vitest'
 import { timeUntilSettled } from '../fake-time.js'
 
 /** Uses fake timers in all tests of a file. */
 export function useFakePauses(): void {
+  // Loading it takes time that a test can't advance.
+  beforeAll(preloadUpload)
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   })

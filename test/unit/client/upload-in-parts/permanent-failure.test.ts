@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { rejectionOf } from '../rejection.js'
 import { NOTHING_USED } from '../server.js'
 import { threeParts } from './files.js'
-import { withoutPauses, useFakePauses } from './fake-pauses.js'
-import { START, LIST, PUT, SIGN } from './request-lines.js'
-import { respondWith, startUploads } from './faulty-uploads.js'
+import { useFakePauses } from './fake-pauses.js'
+import { START, PUT, SIGN } from './request-lines.js'
+import { startUploads } from './faulty-uploads.js'
 
 useFakePauses()
 
@@ -19,17 +19,6 @@ describe('a multipart upload that fails permanently', () => {
       })
     }
     expect(uploads.log).toEqual(['POST /multipart', 'POST /multipart'])
-  })
-
-  it('aborts the attempt and is not resumed', async () => {
-    const uploads = startUploads()
-    const file = threeParts()
-    uploads.inject(/^PUT 2$/, respondWith(418))
-    expect(await withoutPauses(rejectionOf(uploads.api.upload(file)))).toMatchObject({ status: 418 })
-    expect(await uploads.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
-    uploads.clearFaults()
-    await uploads.api.upload(file)
-    expect([uploads.count(LIST), uploads.count(START)]).toEqual([0, 2])
   })
 
   it('rejects with OBJECT_NOT_FOUND if the server no longer knows it', async () => {

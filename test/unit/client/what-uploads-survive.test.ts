@@ -1,0 +1,494 @@
+import { createS3Client, dbClient, preloadUpload, type S3Api, type S3ClientError } from '@svc/db/client'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { SECOND, timeUntilSettled } from './fake-time.js'
+import { stubLocalStorage } from './local-storage.js'
+import { rejectionOf } from './rejection.js'
+import { NOTHING_USED, startClient, type Fetch, type ServerFixtureOptions } from './server.js'
+
+type Serve = () => Promise<Response>
+type Fault = (serve: Serve, call: number) => Promise<Response> | undefined
+
+const MIB = 1024 ** 2
+const small = () => new File(['x'.repeat(1000)], 'a.txt', { type: 'text/plain', lastModified: 1 })
+const large = () => new File([new Uint8Array(16 * MIB + 3)], 'film.mp4', { lastModified: 1 })
+
+beforeAll(preloadUpload)
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+const lost = () => Promise.reject(new TypeError('fetch failed'))
+const silent = () => new Promise<Response>(() => undefined)
+const page = (status: number, headers = {}) =>
+  Promise.resolve(new Response('<h1>No</h1>', { status, headers }))
+const refusal = (status: number, code: string) =>
+  Promise.resolve(Response.json({ code, message: 'No.' }, { status }))
+
+/** Starts a client whose requests to a path meet faults. `log` has all requests, such as `POST /upload` and `PUT`. */
+function start(faults: Readonly<Record<string, Fault>> = {}, options: ServerFixtureOptions = {}) {
+  const log: string[] = []
+  const bodies: Record<string, unknown>[] = []
+  const client = startClient({
+    onError: () => undefined,
+    ...options,
+    before: async (request, serve) => {
+      const { pathname } = new URL(request.url)
+      const line = request.method === 'PUT' ? 'PUT' : `${request.method} ${pathname.replace('/api/s3', '')}`
+      log.push(line)
+      if (request.method === 'POST') bodies.push({ line, ...((await request.clone().json()) as object) })
+      const call = log.filter((other) => other === line).length
+      return (await faults[line]?.(serve, call)) ?? serve()
+    },
+  })
+  const count = (line: string) => log.filter((other) => other === line).length
+  return { ...client, log, bodies, count, usage: () => client.objects.getScopeUsage('ada') }
+}
+
+/** Runs a call on fake time. Resolves to its result, or to its error, and the seconds that it took. */
+async function timed<Result>(
+  call: Promise<Result>,
+): Promise<{ result: Result | S3ClientError; seconds: number }> {
+  const seconds = (await timeUntilSettled(call)) / SECOND
+  return { seconds, result: await call.catch((error: unknown) => error as S3ClientError) }
+}
+
+const first =
+  (times: number, fault: () => Promise<Response>): Fault =>
+  (_serve, call) =>
+    call <= times ? fault() : undefined
+
+describe('an upload in one PUT', () => {
+  it.each<[string, Record<string, Fault>, Record<string, number>]>([
+    ['a PUT that is lost five times', { PUT: first(5, lost) }, { PUT: 6, 'POST /upload': 1 }],
+    ['a PUT that a busy bucket refuses', { PUT: first(2, () => page(503)) }, { PUT: 3 }],
+    ['a PUT that conflicts with another one', { PUT: first(2, () => page(409)) }, { PUT: 3 }],
+    ['a PUT without a response', { PUT: first(1, silent) }, { PUT: 2 }],
+    [
+      'a PUT whose response is lost, and a repetition that finds the bytes',
+      { PUT: (serve, call) => (call === 1 ? serve().then(lost) : page(412)) },
+      { PUT: 2, 'POST /upload/confirm': 1 },
+    ],
+    [
+      'a URL that has expired',
+      { PUT: first(1, () => page(403)) },
+      { PUT: 2, 'POST /upload': 2, 'POST /upload/abort': 1 },
+    ],
+    [
+      'a 403 for bytes that are there',
+      { PUT: (serve) => serve().then(() => page(403)) },
+      { PUT: 1, 'POST /upload': 1, 'POST /upload/abort': 0 },
+    ],
+    [
+      'a refusal that the browser hides',
+      { PUT: first(6, lost) },
+      { PUT: 7, 'POST /upload': 2, 'POST /upload/abort': 1 },
+    ],
+    [
+      'a bucket that shows new bytes after two seconds',
+      { 'POST /upload/confirm': first(4, () => refusal(409, 'UPLOAD_MISMATCH')) },
+      { 'POST /upload/confirm': 5, 'POST /upload/abort': 0 },
+    ],
+    ['a deployment at its begin', { 'POST /upload': first(5, () => page(503)) }, { 'POST /upload': 6 }],
+    ['a begin that is lost twice', { 'POST /upload': first(2, lost) }, { 'POST /upload': 3 }],
+    ['a begin that a gateway loses', { 'POST /upload': first(2, () => page(504)) }, { 'POST /upload': 3 }],
+    ['a begin without a response', { 'POST /upload': first(1, silent) }, { 'POST /upload': 2 }],
+  ])('survives %s', async (_what, faults, counts) => {
+    const client = start(faults)
+    expect((await timed(client.api.upload(small()))).result).toMatchObject({ status: 'active', size: 1000 })
+    expect(Object.fromEntries(Object.keys(counts).map((line) => [line, client.count(line)]))).toEqual(counts)
+  })
+
+  it.each<[string, Record<string, Fault>, object, Record<string, number>]>([
+    [
+      'a begin that is lost three times',
+      { 'POST /upload': () => lost() },
+      { code: 'NETWORK_ERROR', message: 'POST /upload: no response.', method: 'POST', path: '/upload' },
+      { 'POST /upload': 3 },
+    ],
+    [
+      'a repeated begin without room, with the first error',
+      { 'POST /upload': (_, call) => (call === 1 ? lost() : refusal(413, 'QUOTA_EXCEEDED')) },
+      { code: 'NETWORK_ERROR' },
+      { 'POST /upload': 2 },
+    ],
+    [
+      'a bucket that refuses every URL, twice',
+      { PUT: () => page(403) },
+      { status: 403, message: 'PUT to the bucket: unexpected response (403).', method: 'PUT', path: null },
+      { PUT: 2, 'POST /upload': 2, 'POST /upload/abort': 2 },
+    ],
+    [
+      'a storage that is down, and asks twice whether it has the bytes',
+      { PUT: () => lost(), 'POST /upload/confirm': () => refusal(502, 'STORAGE_UNAVAILABLE') },
+      { code: 'NETWORK_ERROR', path: null },
+      { PUT: 6, 'POST /upload/confirm': 2, 'POST /upload/abort': 1, 'POST /upload': 1 },
+    ],
+    [
+      'a bucket that stays silent, without another attempt',
+      { PUT: silent },
+      { code: 'NETWORK_ERROR', path: null },
+      { PUT: 6, 'POST /upload': 1 },
+    ],
+    [
+      'a Retry-After above a minute, at once',
+      { 'POST /upload': () => page(503, { 'retry-after': '120' }) },
+      { status: 503, params: { retryAfter: 120 } },
+      { 'POST /upload': 1 },
+    ],
+  ])('rejects after %s', async (_what, faults, error, counts) => {
+    const client = start(faults)
+    expect((await timed(rejectionOf(client.api.upload(small())))).result).toMatchObject(error)
+    expect(Object.fromEntries(Object.keys(counts).map((line) => [line, client.count(line)]))).toEqual(counts)
+    expect(await client.usage()).toEqual(NOTHING_USED)
+  })
+
+  it.each([
+    ['1', 1, 2],
+    ['60', 60, 62],
+  ])('waits for a Retry-After of %s', async (value, least, most) => {
+    const client = start({ 'POST /upload/confirm': first(1, () => page(429, { 'retry-after': value })) })
+    const { seconds } = await timed(client.api.upload(small()))
+    expect(seconds).toBeGreaterThanOrEqual(least)
+    expect(seconds).toBeLessThan(most)
+  })
+
+  it('reports to the server why the bucket has refused the bytes', async () => {
+    const client = start({ PUT: () => page(403) })
+    await timed(rejectionOf(client.api.upload(small())))
+    expect(client.bodies.filter(({ line }) => line === 'POST /upload/abort')).toMatchObject([
+      { failure: { status: 403, message: '<h1>No</h1>' } },
+      { failure: { status: 403, message: '<h1>No</h1>' } },
+    ])
+  })
+})
+
+describe('an upload in parts', () => {
+  it('stays reserved if the bucket refuses a part, and reports why when it is resumed', async () => {
+    let isBroken = true
+    const client = start({ PUT: () => (isBroken ? page(403) : undefined) })
+    const file = large()
+    expect((await timed(rejectionOf(client.api.upload(file)))).result).toMatchObject({ status: 403 })
+    expect([client.count('POST /multipart/abort'), client.count('POST /multipart/list')]).toEqual([0, 0])
+    isBroken = false
+    expect((await timed(client.api.upload(file))).result).toMatchObject({ status: 'active' })
+    const [list] = client.bodies.filter(({ line }) => line === 'POST /multipart/list')
+    expect(list).toMatchObject({ failure: { status: 403, message: '<h1>No</h1>' } })
+    expect(client.count('POST /multipart')).toBe(1)
+  })
+
+  it.each([200, 302, 401, 403, 404, 418])(
+    'stays reserved if a page with %i comes in place of a response',
+    async (status) => {
+      let isLogin = true
+      const client = start({ 'POST /multipart/complete': () => (isLogin ? page(status) : undefined) })
+      const file = large()
+      const { result } = await timed(rejectionOf(client.api.upload(file)))
+      expect(result).toMatchObject({ code: 'UNEXPECTED_RESPONSE', status, path: '/multipart/complete' })
+      isLogin = false
+      expect((await timed(client.api.upload(file))).result).toMatchObject({ status: 'active' })
+      expect([client.count('POST /multipart'), client.count('PUT')]).toEqual([1, 3])
+    },
+  )
+
+  it('is kept if the server doesn’t know it while its URLs are valid', async () => {
+    let isOther = false
+    const client = start({
+      'POST /multipart/parts': () => (isOther ? refusal(404, 'OBJECT_NOT_FOUND') : undefined),
+      'POST /multipart/complete': () => (isOther ? refusal(404, 'OBJECT_NOT_FOUND') : undefined),
+      PUT: (serve) => serve().finally(() => (isOther = true)),
+    })
+    const file = new File([new Uint8Array(9 * 8 * MIB)], 'a', { lastModified: 1 })
+    expect((await timed(rejectionOf(client.api.upload(file)))).result).toMatchObject({
+      code: 'OBJECT_NOT_FOUND',
+    })
+    expect(client.count('POST /multipart/abort')).toBe(0)
+    isOther = false
+    expect(await client.api.unfinishedUploads()).toMatchObject([{ filename: 'a', size: file.size }])
+  })
+
+  it('asks for its parts instead of a confirm that would be refused', async () => {
+    const client = start({ PUT: (serve, call) => (call === 1 ? serve() : lost()) })
+    await timed(rejectionOf(client.api.upload(large())))
+    client.log.length = 0
+    expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
+    expect(client.log).toEqual(['POST /multipart/list'])
+  })
+})
+
+describe('a request without progress', () => {
+  const clientWith = (stallSeconds: number, fetch: Fetch) =>
+    createS3Client({ baseURL: 'http://files.test', plugins: [dbClient()], stallSeconds, fetch }).api
+
+  it.each<
+    [string, (api: S3Api & { db: { listObjects: () => Promise<unknown> } }) => Promise<unknown>, string]
+  >([
+    ['download', (api) => api.download({ key: 'a' }), 'GET /download: no response.'],
+    ['delete', (api) => api.delete({ key: 'a' }), 'DELETE /object: no response.'],
+    ['db.listObjects', (api) => api.db.listObjects(), 'GET /db/objects: no response.'],
+  ])('is ended after stallSeconds: %s', async (_name, call, message) => {
+    const { result, seconds } = await timed(rejectionOf(call(clientWith(5, silent))))
+    expect(result).toMatchObject({ code: 'NETWORK_ERROR', message })
+    expect(seconds).toBeCloseTo(5, 0)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('has time for its body where nothing tells how much was sent', async () => {
+    const { fetch } = start({ PUT: silent })
+    const api = createS3Client({
+      baseURL: 'http://files.test',
+      plugins: [],
+      fetch,
+      headers: { 'x-user': 'ada' },
+    }).api
+    const controller = new AbortController()
+    const upload = rejectionOf(
+      api.upload(new Blob([new Uint8Array(4 * MIB)]), { signal: controller.signal, timeoutSeconds: 93 }),
+    )
+    // 30 seconds, and one for each 64 KiB.
+    expect((await timed(upload)).result).toMatchObject({ code: 'TIMEOUT' })
+  })
+
+  it('is refused as an option unless it is above 0', () => {
+    for (const options of [undefined, {}, { plugins: {} }, { plugins: [], stallSeconds: 0 }]) {
+      expect(() => createS3Client(options as never)).toThrow(TypeError)
+    }
+  })
+})
+
+describe('a line of uploads', () => {
+  it('lets six begin at once, and reports that the others wait', async () => {
+    let [atOnce, most] = [0, 0]
+    const client = start({
+      PUT: async (serve) => {
+        most = Math.max(most, ++atOnce)
+        const response = await serve()
+        atOnce -= 1
+        return response
+      },
+    })
+    const states: string[][] = []
+    const uploads = Array.from({ length: 40 }, (_, index) => {
+      const own: string[] = (states[index] = [])
+      return client.api.upload(small(), { onState: (state) => own.push(state), timeoutSeconds: 20 })
+    })
+    await timed(Promise.all(uploads))
+    expect(most).toBeLessThanOrEqual(6)
+    expect(states.map(([begin]) => begin)).toEqual([
+      ...Array<string>(6).fill('sending'),
+      ...Array<string>(34).fill('waiting'),
+    ])
+    expect(await client.usage()).toMatchObject({ files: 40, reservedFiles: 0 })
+  })
+
+  it('is left at once by an abort, and not counted by timeoutSeconds', async () => {
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    const client = start({ PUT: (serve) => released.then(serve) })
+    const begun = Array.from({ length: 6 }, () => client.api.upload(small()))
+    await expect.poll(() => client.count('PUT')).toBe(6)
+    const controller = new AbortController()
+    const left = rejectionOf(client.api.upload(small(), { signal: controller.signal }))
+    const states: string[] = []
+    const patient = client.api.upload(small(), { timeoutSeconds: 1, onState: (state) => states.push(state) })
+    await expect.poll(() => states).toEqual(['waiting'])
+    controller.abort()
+    expect(await left).toMatchObject({ code: 'ABORTED' })
+    vi.advanceTimersByTime(10 * SECOND)
+    release()
+    await Promise.all(begun)
+    expect(await patient).toMatchObject({ status: 'active' })
+    expect(client.count('POST /upload')).toBe(7)
+  })
+
+  it('waits until a cancelled upload has given back its room', async () => {
+    const client = start({ PUT: first(1, silent) }, { quota: { maxFiles: 1 } })
+    const controller = new AbortController()
+    const cancelled = rejectionOf(client.api.upload(small(), { signal: controller.signal }))
+    await expect.poll(() => client.count('PUT')).toBe(1)
+    controller.abort()
+    expect((await timed(client.api.upload(small()))).result).toMatchObject({ status: 'active' })
+    expect(await cancelled).toMatchObject({ code: 'ABORTED' })
+  })
+})
+
+describe('while the browser says that it is offline', () => {
+  it('tries again every 15 seconds', async () => {
+    vi.stubGlobal('navigator', { onLine: false })
+    vi.stubGlobal('addEventListener', () => undefined)
+    const client = start({ 'POST /upload': first(3, lost) })
+    const { result, seconds } = await timed(client.api.upload(small()))
+    expect(result).toMatchObject({ status: 'active' })
+    expect(seconds).toBeCloseTo(45, 0)
+  })
+})
+
+describe('a file that can’t be read', () => {
+  const unreadable = (size: number) => {
+    const file = new File([new Uint8Array(size)], 'a', { lastModified: 1 })
+    let isGone = size === 0
+    const read = () =>
+      isGone
+        ? Promise.reject(new DOMException('Gone.', 'NotReadableError'))
+        : Promise.resolve(new ArrayBuffer(0))
+    const slice = file.slice.bind(file)
+    Object.assign(file, {
+      arrayBuffer: read,
+      slice: (...range: Parameters<Blob['slice']>) => Object.assign(slice(...range), { arrayBuffer: read }),
+    })
+    return { file, remove: () => (isGone = true) }
+  }
+
+  it('is refused before anything is reserved', async () => {
+    const client = start()
+    expect(await rejectionOf(client.api.upload(unreadable(0).file))).toMatchObject({
+      code: 'FILE_UNREADABLE',
+    })
+    expect(client.log).toEqual([])
+  })
+
+  it.each([1000, 17 * MIB])('ends the attempt when sending %i bytes fails, without retries', async (size) => {
+    const { file, remove } = unreadable(size)
+    const client = start({
+      PUT: () => {
+        remove()
+        return lost()
+      },
+    })
+    expect((await timed(rejectionOf(client.api.upload(file)))).result).toMatchObject({
+      code: 'FILE_UNREADABLE',
+    })
+    expect(client.count('PUT')).toBeLessThanOrEqual(4)
+    expect(await client.usage()).toEqual(NOTHING_USED)
+  })
+})
+
+describe('what the application’s functions throw', () => {
+  const mistake = new Error('The refresh token has expired.')
+  const once = (call: number, result: () => object) => {
+    let calls = 0
+    return () => {
+      if (++calls === call) throw mistake
+      return result()
+    }
+  }
+
+  it.each([1, 2])('once in headers, at API call %i: is tried again', async (call) => {
+    const { fetch } = start()
+    const headers = once(call, () => ({ 'x-user': 'ada' })) as () => Record<string, string>
+    const { api } = createS3Client({ baseURL: 'http://files.test', plugins: [], fetch, headers })
+    expect((await timed(api.upload(small()))).result).toMatchObject({ status: 'active' })
+  })
+
+  it.each([1, 2, 3])('once in fetch, at request %i: is tried again', async (call) => {
+    const { fetch } = start()
+    const fail = once(call, () => ({}))
+    const own: Fetch = (input, init) => {
+      fail()
+      return fetch(input, init)
+    }
+    const { api } = createS3Client({
+      baseURL: 'http://files.test',
+      plugins: [],
+      fetch: own,
+      headers: { 'x-user': 'ada' },
+    })
+    expect((await timed(api.upload(small()))).result).toMatchObject({ status: 'active' })
+  })
+
+  it.each([1, 2])('once in account, at call %i: is tried again', async (call) => {
+    const { fetch } = start()
+    const fail = once(call, () => ({}))
+    const { api } = createS3Client({
+      baseURL: 'http://files.test',
+      plugins: [],
+      fetch,
+      headers: { 'x-user': 'ada' },
+      account: () => {
+        fail()
+        return 'ada'
+      },
+    })
+    expect((await timed(api.upload(small()))).result).toMatchObject({ status: 'active' })
+  })
+
+  it('each time: is the cause, and parts that arrived are kept', async () => {
+    const { fetch, count } = start()
+    let isBroken = false
+    const headers = () => {
+      if (isBroken) throw mistake
+      return { 'x-user': 'ada' }
+    }
+    const { api } = createS3Client({ baseURL: 'http://files.test', plugins: [], fetch, headers })
+    const file = large()
+    const onProgress = ({ loaded }: { loaded: number }) => (isBroken ||= loaded > 0)
+    const { result } = await timed(rejectionOf(api.upload(file, { onProgress })))
+    expect(result).toMatchObject({ code: 'NETWORK_ERROR', cause: mistake })
+    isBroken = false
+    expect((await timed(api.upload(file))).result).toMatchObject({ status: 'active' })
+    expect([count('POST /multipart'), count('PUT')]).toEqual([1, 3])
+  })
+
+  it.each<[string, (state: string) => boolean]>([
+    ['onProgress', () => false],
+    ['onState sending', (state) => state === 'sending'],
+    ['onState confirming', (state) => state === 'confirming'],
+  ])('in %s: ends the upload with that error', async (name, throwsAt) => {
+    const client = start()
+    const call = client.api.upload(small(), {
+      onProgress: () => {
+        if (name === 'onProgress') throw mistake
+      },
+      onState: (state) => {
+        if (throwsAt(state)) throw mistake
+      },
+    })
+    await timed(call)
+    await expect(call).rejects.toBe(mistake)
+    expect(await client.usage()).toMatchObject({ reservedFiles: 0 })
+  })
+})
+
+it('settles four uploads at once', async () => {
+  const entries = stubLocalStorage()
+  let [atOnce, most] = [0, 0]
+  const client = start({
+    'POST /upload/abort': async (serve) => {
+      most = Math.max(most, ++atOnce)
+      const response = await serve()
+      atOnce -= 1
+      return response
+    },
+  })
+  const object = { id: '01a21cdf-e25e-7143-8cce-e65817ec9cde', bucket: 'files', key: 'a' }
+  for (let index = 0; index < 50; index++) {
+    entries.set(
+      `@svc/db attempt ["http://files.test/api/s3",null] ${index}`,
+      JSON.stringify({ object, until: 0 }),
+    )
+  }
+  expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 50, kept: 0 })
+  expect(most).toBe(4)
+})
+
+it('gives an own fetch the Blob itself', async () => {
+  const bodies: unknown[] = []
+  const { fetch } = start()
+  const own: Fetch = (input, init) => {
+    if (init?.method === 'PUT') bodies.push(init.body)
+    return fetch(input, init)
+  }
+  const { api } = createS3Client({
+    baseURL: 'http://files.test',
+    plugins: [],
+    fetch: own,
+    headers: { 'x-user': 'ada' },
+  })
+  const file = small()
+  await api.upload(file)
+  expect(bodies).toEqual([file])
+  expect(bodies[0]).toBe(file)
+})
