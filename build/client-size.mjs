@@ -78,6 +78,8 @@ function* foreignSources(inputs) {
       yield `${input} is bundled, but the client has no dependencies`
       continue
     }
+    // A file that only exports what others hold has no map.
+    if (!existsSync(`${file}.map`)) continue
     for (const source of JSON.parse(readFileSync(`${file}.map`, 'utf8')).sources) {
       const path = resolve(dirname(file), source)
       if (!path.startsWith(clientSource)) yield `${input} holds code of ${relative(root, path)}`

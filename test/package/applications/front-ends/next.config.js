@@ -1,3 +1,5 @@
 module.exports = {
+  trailingSlash: true,
+  skipTrailingSlashRedirect: true,
   rewrites: async () => [{ source: '/api/:path*', destination: `${process.env.API}/api/:path*` }],
 }
