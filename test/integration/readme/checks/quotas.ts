@@ -28,7 +28,7 @@ const enforcesPlans: SnippetCheck = async (program) => {
   await upload()
   planOf.set('ann', 'unknown')
   const logged = vi.spyOn(console, 'error').mockReturnValue()
-  await expect(upload()).rejects.toMatchObject({ code: 'INTERNAL_ERROR', params: undefined })
+  await expect(upload()).rejects.toMatchObject({ code: 'INTERNAL_ERROR', params: {} })
   expect(String(logged.mock.calls[0]?.[1])).toContain('Unknown plan unknown.')
 }
 
