@@ -162,6 +162,8 @@ export const xhrUploads = (browser: () => Browser): void => {
         })
       })
       await page.setInputFiles('input', changed)
+      // Until it is read for the first time, a browser may not have noted its size.
+      await page.evaluate(() => document.querySelector('input')!.files![0]!.text())
       writeFileSync(changed, 'one and more')
       const session = await page.context().newCDPSession(page)
       const data = { items: [], files: [directory], dragOperationsMask: 1 }
