@@ -3,6 +3,7 @@ const assert = require('assert')
 const fs = require('fs')
 const os = require('os')
 const path = require('path')
+const vm = require('vm')
 const { createS3Server, db, memoryStorage } = require('@svc/db')
 const { createS3Client, dbClient } = require('@svc/db/client')
 const { diskStorage } = require('@svc/db/disk')
@@ -43,7 +44,7 @@ describe('an application', () => {
     })
     try {
       const { bucket } = await files.put({ scope: 'ann', filename: 'hello.txt', body: 'hello' })
-      const expiresAt = structuredClone(new Date('2030-01-01'))
+      const expiresAt = vm.runInNewContext("new Date('2030-01-01')")
       await client.reserve({ scope: 'ann', bucket, key: 'a', declaredSize: 5, expiresAt })
     } finally {
       fs.rmSync(directory, { recursive: true, force: true })
