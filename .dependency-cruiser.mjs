@@ -17,7 +17,7 @@ const layers = [
     types: ['pg', '@electric-sql/pglite'],
   },
   { folder: 'src/adapters/mongo', values: ['src/core', 'src/adapters/shared'], types: ['mongodb'] },
-  { folder: 'src/adapters/redis', values: ['src/core', 'src/adapters/shared'], types: ['ioredis'] },
+  { folder: 'src/adapters/redis', values: ['src/core'], types: ['ioredis'] },
   {
     folder: 'src/storage/headers.ts',
     values: ['src/core/http/download-headers.ts', 'src/core/http/media-type.ts'],
@@ -71,6 +71,7 @@ const layers = [
       'src/index.ts',
       'src/adapter.ts',
       'src/adapters',
+      'src/core/printable.ts',
       'src/server/jobs',
       'src/server/dependencies.ts',
       'src/server/storage.ts',

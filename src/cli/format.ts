@@ -45,13 +45,7 @@ export function usageText({
   ]
 }
 
-// Control, format and separator characters, which a terminal interprets or hides, and lone surrogates.
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
-
-/** Escapes unprintable characters in user input as `\u{…}` to keep it from controlling the terminal. */
-export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
-}
+export { printable } from '../core/printable.js'
 
 const PLAIN = /^[\w@%+=:,./-]+$/
 const UNPRINTABLE_IN_SHELL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u

@@ -1,4 +1,4 @@
-import type { BytesReference, ObjectStorage } from '../core/object-storage.js'
+import type { BytesReference, MultipartStorage, ObjectStorage } from '../core/object-storage.js'
 import type { StorageObject } from '../core/store/records.js'
 import { StorageError } from '../core/errors.js'
 import type { Call } from '../core/http/endpoint.js'
@@ -18,30 +18,40 @@ export function storageURL({ baseURL }: Pick<Call, 'baseURL'>): string {
   return baseURL + PREFIX
 }
 
-const CALLS = ['signUpload', 'signDownload', 'head', 'remove', 'write', 'read', 'list', 'serve'] as const
-const MULTIPART_CALLS = ['create', 'signPart', 'writePart', 'listParts', 'complete', 'abort', 'list'] as const
-
 /** Wraps a storage to reject with `STORAGE_UNAVAILABLE`. A `StorageError` of the storage itself passes unchanged. */
 export function mapStorageErrors(storage: ObjectStorage): ObjectStorage {
-  const { multipart, baseURL = null } = storage
+  const { multipart, baseURL } = storage
+  const write = storage.write?.bind(storage)
+  const read = storage.read?.bind(storage)
+  const list = storage.list?.bind(storage)
+  const serve = storage.serve?.bind(storage)
   return {
-    ...callsOf(storage, CALLS),
-    ...(multipart && { multipart: callsOf(multipart, MULTIPART_CALLS) }),
-    baseURL,
+    signUpload: (input) => mapErrors(() => storage.signUpload(input)),
+    signDownload: (input) => mapErrors(() => storage.signDownload(input)),
+    head: (reference) => mapErrors(() => storage.head(reference)),
+    remove: (reference) => mapErrors(() => storage.remove(reference)),
+    ...(write && { write: (input) => mapErrors(() => write(input)) }),
+    ...(read && { read: (input) => mapErrors(() => read(input)) }),
+    ...(list && { list: (input) => mapErrors(() => list(input)) }),
+    ...(multipart && { multipart: mapMultipartErrors(multipart) }),
+    ...(serve && { serve: (exchange) => mapErrors(() => serve(exchange)), baseURL: baseURL ?? null }),
   }
 }
 
-/** Returns the calls that a storage has, with their errors mapped. */
-function callsOf<Storage extends object>(storage: Storage, names: readonly (keyof Storage)[]): Storage {
-  const calls = names.flatMap((name) => {
-    const call = storage[name]
-    if (typeof call !== 'function') return []
-    return [[name, (input: unknown) => mapErrors(() => Reflect.apply(call, storage, [input]))] as const]
-  })
-  return Object.fromEntries(calls) as Storage
+function mapMultipartErrors(multipart: MultipartStorage): MultipartStorage {
+  const writePart = multipart.writePart?.bind(multipart)
+  return {
+    create: (input) => mapErrors(() => multipart.create(input)),
+    signPart: (input) => mapErrors(() => multipart.signPart(input)),
+    ...(writePart && { writePart: (input) => mapErrors(() => writePart(input)) }),
+    listParts: (input) => mapErrors(() => multipart.listParts(input)),
+    complete: (input) => mapErrors(() => multipart.complete(input)),
+    abort: (reference) => mapErrors(() => multipart.abort(reference)),
+    list: (reference) => mapErrors(() => multipart.list(reference)),
+  }
 }
 
-async function mapErrors(call: () => unknown): Promise<unknown> {
+async function mapErrors<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call()
   } catch (thrown) {

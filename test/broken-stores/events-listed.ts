@@ -104,7 +104,7 @@ export const eventListMutants: Mutants = {
     storeCall('listEvents', (input, store) =>
       store.listEvents(input).catch(() => store.listEvents({ ...input, after: null })),
     ),
-    'listEvents: refuses what is no cursor of its own',
+    'listEvents: refuses anything but its own cursors',
   ],
   'takes a cursor of rows for one of events': [
     storeInput('listEvents', (input) =>

@@ -157,7 +157,7 @@ export const placeMutants: Mutants = {
     `${two}: rely on nothing that the other has changed`,
   ],
 
-  'takes a key that it has freed, whoever took it since': [
+  'takes a key that it freed, even if another place has taken it since': [
     overPlaces((driver) => {
       const freed = new Set<string>()
       return {
@@ -244,7 +244,7 @@ export const placeMutants: Mutants = {
     `${two} with events: both record, although only one was configured to`,
   ],
 
-  'settles only claims of its own process': [
+  'settles only the claims that it made itself': [
     overPlaces((driver) => {
       const own = new Set<string>()
       return {

@@ -18,7 +18,7 @@ export const scopeMutants: Mutants = {
     overPages((scopes) => scopes.filter(({ usage }) => usage.files + usage.reservedFiles > 0)),
     'listScopes: returns the usage and the number of rows of each scope',
   ],
-  'lists a scope of its own': [
+  'invents a scope if there is none': [
     driverResult('listScopes', (scopes, query) => {
       const usage = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
       const counts = { active: 0, pending: 0, deleted: 0 }

@@ -24,9 +24,10 @@ export function readMethods(tables: Tables) {
     async list({ scope, statuses, route, before, limit, withMetadata }) {
       const rows = tables.rows(scope, route)
       if (!rows) return []
-      const found = statuses.flatMap((status) => rows[status].descending(before, limit))
-      const page = found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit)
-      return page.map((row) => copyObject(withMetadata ? row : { ...row, metadata: null }))
+      const pages = statuses.map((status) => rows[status].descending(before, limit))
+      return newestFirst(pages, limit).map((row) =>
+        copyObject(withMetadata ? row : { ...row, metadata: null }),
+      )
     },
 
     async count({ scope, statuses }) {
@@ -101,4 +102,17 @@ export function readMethods(tables: Tables) {
       return byDue?.ascending(from, endOfDate(dueBefore), limit).map(copyLeftover) ?? []
     },
   } satisfies Partial<StoreDriver>
+}
+
+/** Merges pages that are sorted newest first. */
+function newestFirst(pages: readonly StorageObject[][], limit: number): StorageObject[] {
+  return pages.reduce((one, other) => {
+    const merged: StorageObject[] = []
+    let [i, j] = [0, 0]
+    while (merged.length < limit && (i < one.length || j < other.length)) {
+      const isFirst = j === other.length || (i < one.length && one[i]!.id > other[j]!.id)
+      merged.push(isFirst ? one[i++]! : other[j++]!)
+    }
+    return merged
+  })
 }

@@ -2,7 +2,6 @@ import type { StorageObjectStore } from '../../core/store/contract.js'
 import { createStore } from '../../core/store/create-store.js'
 import type { RowsOutcome, StoreDriver } from '../../core/store/driver.js'
 import type { StoreParts } from '../../core/store/store-parts.js'
-import { callsOf } from '../shared/late-driver.js'
 import { createUsageCache, type UsageCache, type UsageCacheOptions } from './usage-cache.js'
 
 /** Creates a store from the parts of another one, with its usage cached. */
@@ -36,9 +35,6 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
   }
 
   return {
-    // The other writes don't change any usage.
-    ...callsOf(() => driver),
-
     async usage(scope) {
       const found = await cache.read(scope)
       if (found && 'usage' in found) return found.usage
@@ -62,6 +58,36 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     repairUsage: (scope) =>
       invalidating(named({ scope }), () => driver.repairUsage(scope), { touchesAll: true }),
 
+    // These writes don't change any usage.
+    setUploadId: (command) => driver.setUploadId(command),
+    forgetLeftover: (attemptId) => driver.forgetLeftover(attemptId),
+    update: (command) => driver.update(command),
+    claimEvents: (command) => driver.claimEvents(command),
+    settleEvents: (command) => driver.settleEvents(command),
+    extendClaims: (command) => driver.extendClaims(command),
+    deferLeftover: (command) => driver.deferLeftover(command),
+    purgeDeleted: (command) => driver.purgeDeleted(command),
+
+    list: (query) => driver.list(query),
+    count: (query) => driver.count(query),
+    find: (query) => driver.find(query),
+    findActive: (query) => driver.findActive(query),
+    findPending: (query) => driver.findPending(query),
+    findPendingMultipart: (query) => driver.findPendingMultipart(query),
+    findById: (query) => driver.findById(query),
+    listScopes: (query) => driver.listScopes(query),
+    listStored: (query) => driver.listStored(query),
+    listEvents: (query) => driver.listEvents(query),
+    countEvents: (query) => driver.countEvents(query),
+    recordsEvents: () => driver.recordsEvents(),
+    listExpired: (query) => driver.listExpired(query),
+    listLeftovers: (query) => driver.listLeftovers(query),
+    listDueLeftovers: (query) => driver.listDueLeftovers(query),
+    checkUsage: (scope) => driver.checkUsage(scope),
+
+    migrate: (options) => driver.migrate(options),
+    verify: () => driver.verify(),
+    ping: () => driver.ping(),
     close() {
       cache.stop()
       return driver.close()

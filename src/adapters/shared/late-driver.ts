@@ -29,18 +29,11 @@ export function lateDriver<Handle extends object>(options: LateDriverOptions<Han
     return driver
   }
 
-  // The application closes its own connections.
-  return { ...callsOf(current), close: async () => {} }
-}
-
-/** Creates a driver that passes each call on to the driver of the moment. */
-export function callsOf(current: () => StoreDriver): StoreDriver {
   const methods = DRIVER_METHODS.map((name) => {
-    const call = async (...args: unknown[]): Promise<unknown> => {
-      const driver = current()
-      return Reflect.apply(Reflect.get(driver, name) as (...args: unknown[]) => unknown, driver, args)
-    }
+    const call = async (...args: unknown[]): Promise<unknown> =>
+      (current()[name] as (...args: unknown[]) => unknown)(...args)
     return [name, call] as const
   })
-  return Object.fromEntries(methods) as unknown as StoreDriver
+  // The application closes its own connections.
+  return { ...(Object.fromEntries(methods) as unknown as StoreDriver), close: async () => {} }
 }

@@ -1,3 +1,4 @@
+import { printable } from '../../core/printable.js'
 import type { Report } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
 
@@ -49,10 +50,7 @@ export class RefusedPuts {
   }
 }
 
-/** Quotes a text for a log, without characters that could begin a line or change how the line is shown. */
+/** Quotes a text for a log. */
 function quoted(text: string): string {
-  return JSON.stringify(text).replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
-  )
+  return printable(JSON.stringify(text))
 }

@@ -154,7 +154,7 @@ export const listEventsCases: CaseGroup = {
       )
     },
 
-    'refuses what is no cursor of its own': async (given) => {
+    'refuses anything but its own cursors': async (given) => {
       const { store } = given
       await objects(given, 2)
       const { next } = await store.listEvents({ limit: 1 })

@@ -145,7 +145,7 @@ export function schemaOfEachTest(pool: pg.Pool, begin: (schema: string) => unkno
   afterAll(() => pool.end())
 }
 
-/** Runs `use` in a transaction of its own connection, and rolls that back. */
+/** Runs `use` in a transaction on a separate connection, and rolls it back. */
 export async function inTransaction(
   pool: pg.Pool,
   use: (client: pg.PoolClient) => Promise<unknown>,

@@ -48,6 +48,10 @@ function start(faults: Readonly<Record<string, Fault>> = {}, options: ServerFixt
   return { ...client, log, bodies, count, usage: () => client.objects.getScopeUsage('ada') }
 }
 
+/** Creates a client of the same server with another `fetch`. */
+const clientWith = (fetch: Fetch) =>
+  createS3Client({ baseURL: 'http://files.test', plugins: [], fetch, headers: { 'x-user': 'ada' } })
+
 /** Runs a call on fake time. Resolves to its result, or to its error, and the seconds that it took. */
 async function timed<Result>(
   call: Promise<Result>,
@@ -390,12 +394,7 @@ describe('what the application’s functions throw', () => {
       fail()
       return fetch(input, init)
     }
-    const { api } = createS3Client({
-      baseURL: 'http://files.test',
-      plugins: [],
-      fetch: own,
-      headers: { 'x-user': 'ada' },
-    })
+    const { api } = clientWith(own)
     expect((await timed(api.upload(small()))).result).toMatchObject({ status: 'active' })
   })
 
@@ -481,12 +480,7 @@ it('gives an own fetch the Blob itself', async () => {
     if (init?.method === 'PUT') bodies.push(init.body)
     return fetch(input, init)
   }
-  const { api } = createS3Client({
-    baseURL: 'http://files.test',
-    plugins: [],
-    fetch: own,
-    headers: { 'x-user': 'ada' },
-  })
+  const { api } = clientWith(own)
   const file = small()
   await api.upload(file)
   expect(bodies).toEqual([file])

@@ -61,5 +61,12 @@ export function increment(sums: ScopeSums): { $inc: Record<keyof ScopeSums, bigi
 }
 
 export function mapSums(value: (name: keyof ScopeSums) => number): ScopeSums {
-  return Object.fromEntries(SUM_NAMES.map((name) => [name, value(name)])) as unknown as ScopeSums
+  return {
+    bytes: value('bytes'),
+    files: value('files'),
+    reservedBytes: value('reservedBytes'),
+    reservedFiles: value('reservedFiles'),
+    pendingRows: value('pendingRows'),
+    deletedRows: value('deletedRows'),
+  }
 }

@@ -193,6 +193,15 @@ it('limits a batch to 64 jobs by default', async () => {
   expect(started.map(({ jobs }) => jobs.length)).toEqual([1, 64, 35])
 })
 
+it('leaves no job of a batch waiting if an outcome is missing, and goes on', async () => {
+  const { batcher, started, add } = batcherToEnd()
+  const calls = ['a', 'b', 'c'].map((job) => add(job).catch((error: unknown) => (error as Error).name))
+  await started[0]!.end()
+  await started[1]!.end(['b'].map((job) => ({ status: 'fulfilled' as const, value: `${job} done` })))
+  expect(await Promise.all(calls)).toEqual(['a done', 'b done', 'TypeError'])
+  expect(batcher.busyQueues).toBe(0)
+})
+
 it('rejects all jobs of a batch that may have had an effect, and goes on', async () => {
   const { started, add } = batcherToEnd()
   const calls = ['first', 'a', 'b'].map(add)
