@@ -4,10 +4,10 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { SelectImport, StorageObjectStore } from '../index.js'
 import type { JobContext } from '../server/jobs/job.js'
 import { mapStorageErrors } from '../server/storage.js'
+import { printable } from '../core/printable.js'
 import type * as S3Entry from '../storage/s3/s3-storage.js'
 import { loadDriver } from './databases/database-kinds.js'
 import { UsageError } from './exit.js'
-import { printable } from './format.js'
 
 export interface ServiceOptions {
   readonly s3Endpoint?: string

@@ -45,8 +45,6 @@ export function usageText({
   ]
 }
 
-export { printable } from '../core/printable.js'
-
 const PLAIN = /^[\w@%+=:,./-]+$/
 const UNPRINTABLE_IN_SHELL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 

@@ -1,8 +1,9 @@
 import { StorageError, type JobFailure, type JobOptions, type StorageObjectStore } from '../index.js'
+import { printable } from '../core/printable.js'
 import type { FoundDatabase } from './databases/find-database.js'
 import { causesOf } from './failure-report.js'
 import { EXIT, Interrupted, type ExitCode, type Interruption } from './exit.js'
-import { count, counted, printable, shellQuoted } from './format.js'
+import { count, counted, shellQuoted } from './format.js'
 import type { Item, Output } from './output.js'
 
 /** What a command works with while it is connected. */

@@ -1,11 +1,12 @@
 import { InvalidArgumentError } from 'commander'
 import type { ImportedItem, StorageDifference } from '../../index.js'
 import { runCheck } from '../../server/jobs/check-storage/check-storage.js'
+import { printable } from '../../core/printable.js'
 import { loadSelect, withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
 import { printEnd, resumeAfter, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
-import { bytes, count, counted, printable } from '../format.js'
+import { bytes, count, counted } from '../format.js'
 import type { Item } from '../output.js'
 
 interface CheckStorageCommandOptions extends BucketOptions {

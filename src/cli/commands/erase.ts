@@ -1,11 +1,12 @@
 import { ERASURES_AT_ONCE, runErasure } from '../../server/jobs/erase-scope.js'
 import { bytesOf } from '../../server/storage.js'
+import { printable } from '../../core/printable.js'
 import { withBucket, withServiceOptions, type ServiceOptions } from '../bucket.js'
 import { printEnd, REPEAT, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
 import { EXIT } from '../exit.js'
-import { bytes, counted, printable } from '../format.js'
+import { bytes, counted } from '../format.js'
 
 export function addErase(cli: Cli): void {
   withServiceOptions(

@@ -1,6 +1,7 @@
 import type { EventCounts, ListedEvent } from '../../index.js'
+import { printable } from '../../core/printable.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { count, counted, printable } from '../format.js'
+import { count, counted } from '../format.js'
 import type { Item } from '../output.js'
 import { list } from '../session.js'
 

@@ -1,7 +1,7 @@
 import type { Leftover } from '../../index.js'
+import { printable } from '../../core/printable.js'
 import { positiveInteger, type Cli } from '../cli.js'
 import type { Item } from '../output.js'
-import { printable } from '../format.js'
 import { list } from '../session.js'
 
 export function addLeftovers(cli: Cli): void {

@@ -1,8 +1,9 @@
 import { Option } from 'commander'
 import type { ObjectStatus, StorageObject } from '../../index.js'
+import { printable } from '../../core/printable.js'
 import { positiveInteger, type Cli } from '../cli.js'
 import type { Item } from '../output.js'
-import { bytes, printable } from '../format.js'
+import { bytes } from '../format.js'
 import { list } from '../session.js'
 
 const STATUSES: readonly ObjectStatus[] = ['pending', 'active', 'deleted']

@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { ObjectMetadata, StorageObject } from '../../index.js'
+import { printable } from '../../core/printable.js'
 import type { Cli } from '../cli.js'
 import { EXIT, UsageError, type ExitCode } from '../exit.js'
-import { printable } from '../format.js'
 import type { Output } from '../output.js'
 
 const FIELDS = ['filename', 'content-type', 'metadata'] as const

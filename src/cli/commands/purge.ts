@@ -1,9 +1,10 @@
 import { InvalidArgumentError } from 'commander'
 import type { StorageObject } from '../../index.js'
 import { PAGE_SIZE, pagesOf } from '../../server/jobs/pages.js'
+import { printable } from '../../core/printable.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
-import { bytes, count, counted, printable } from '../format.js'
+import { bytes, count, counted } from '../format.js'
 import type { Item } from '../output.js'
 import { inSteps, type Session, type Step } from '../session.js'
 

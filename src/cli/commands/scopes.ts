@@ -1,6 +1,7 @@
 import type { ScopeSummary } from '../../index.js'
+import { printable } from '../../core/printable.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { bytes, printable } from '../format.js'
+import { bytes } from '../format.js'
 import type { Item } from '../output.js'
 import { list } from '../session.js'
 

@@ -1,8 +1,9 @@
 import { runTransfer } from '../../server/jobs/transfer-scope.js'
+import { printable } from '../../core/printable.js'
 import { contextOf } from '../bucket.js'
 import { printEnd, REPEAT, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { counted, printable } from '../format.js'
+import { counted } from '../format.js'
 
 interface TransferScopeOptions {
   readonly from: string

@@ -1,7 +1,8 @@
 import type { UsageDifference } from '../../index.js'
+import { printable } from '../../core/printable.js'
 import type { Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
-import { counted, printable, usageText } from '../format.js'
+import { counted, usageText } from '../format.js'
 import type { Item } from '../output.js'
 import { inSteps, type Session, type Step } from '../session.js'
 

@@ -1,4 +1,4 @@
-import { printable } from '../format.js'
+import { printable } from '../../core/printable.js'
 import { UsageError } from '../exit.js'
 import { MONGO, POSTGRES, type DatabaseKind } from './database-kinds.js'
 import { readDatabaseURL, type DatabaseURL } from './database-url.js'

@@ -61,12 +61,7 @@ export function increment(sums: ScopeSums): { $inc: Record<keyof ScopeSums, bigi
 }
 
 export function mapSums(value: (name: keyof ScopeSums) => number): ScopeSums {
-  return {
-    bytes: value('bytes'),
-    files: value('files'),
-    reservedBytes: value('reservedBytes'),
-    reservedFiles: value('reservedFiles'),
-    pendingRows: value('pendingRows'),
-    deletedRows: value('deletedRows'),
-  }
+  const sums: Record<keyof ScopeSums, number> = { ...NO_SUMS }
+  for (const name of SUM_NAMES) sums[name] = value(name)
+  return sums
 }

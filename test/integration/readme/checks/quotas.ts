@@ -29,8 +29,8 @@ const enforcesPlans: SnippetCheck = async (program) => {
   planOf.set('ann', 'unknown')
   const logged = vi.spyOn(console, 'error').mockReturnValue()
   const failure: unknown = await upload().catch((error: unknown) => error)
-  expect(failure).toMatchObject({ code: 'INTERNAL_ERROR' })
-  expect(Reflect.get(Object(failure) as object, 'params')).toEqual({})
+  expect(failure).toHaveProperty('code', 'INTERNAL_ERROR')
+  expect(failure).toHaveProperty('params', {})
   expect(String(logged.mock.calls[0]?.[1])).toContain('Unknown plan unknown.')
 }
 
