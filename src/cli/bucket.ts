@@ -42,10 +42,15 @@ function bucketNames(
 export function withBucketOptions(command: Command): Command {
   return withServiceOptions(
     command
-      .requiredOption('--bucket <name>', 'bucket to list (required)')
+      .requiredOption('--bucket <name>', 'bucket to list (required)', bucketText)
       .option('--key-prefix <prefix>', 'only keys that start with this text (default: all)', keyText)
       .option('--after <key>', 'only keys after this one, in byte order (default: from the start)', keyText),
   )
+}
+
+function bucketText(text: string): string {
+  if (text === '' || text.length > 255) throw new InvalidArgumentError('Must have 1 to 255 characters.')
+  return text
 }
 
 /** Parses a key or the start of one, within the limit of S3. */

@@ -33,7 +33,7 @@ const EXIT_CODES = `
 Exit codes:
   0  success
   1  verify, check-usage or check-storage found problems, update or transfer found no object, or an item of a job failed
-  2  invalid arguments, or the database driver is not installed
+  2  invalid arguments, or the database driver or the AWS SDK is not installed
   3  the database or the bucket is unreachable
   4  unexpected error
   5  the database or the bucket can't be used until an operator acts

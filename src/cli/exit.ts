@@ -2,7 +2,7 @@ export const EXIT = {
   ok: 0,
   /** A check found problems, `update` or `transfer` found no object, or an item of a job failed. */
   found: 1,
-  /** Invalid arguments, or the driver of the database is not installed. */
+  /** Invalid arguments, or the driver of the database or the AWS SDK is not installed. */
   usage: 2,
   /** The database or the bucket is unreachable. The same command may succeed later. */
   unreachable: 3,

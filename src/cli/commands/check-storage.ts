@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import type { ImportedItem, StorageDifference } from '../../index.js'
-import { runCheck } from '../../server/jobs/check-storage/check-storage.js'
+import { runCheck, TEN_YEARS } from '../../server/jobs/check-storage/check-storage.js'
 import { printable } from '../../core/printable.js'
 import { loadSelect, withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
 import { printEnd, resumeAfter, runJob } from '../session.js'
@@ -74,6 +74,6 @@ function itemOf(difference: StorageDifference): Item {
 }
 
 function secondsOfAge(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Must be a number of seconds, at least 0.')
-  return Number(text)
+  if (/^\d{1,9}$/.test(text) && Number(text) <= TEN_YEARS) return Number(text)
+  throw new InvalidArgumentError(`Must be a number of seconds from 0 to ${TEN_YEARS}.`)
 }

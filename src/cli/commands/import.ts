@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander'
 import { runImport } from '../../server/jobs/import-objects.js'
 import { loadSelect, withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
 import { printEnd, resumeAfter, runJob } from '../session.js'
@@ -23,7 +24,7 @@ export function addImport(cli: Cli): void {
       '--map <module>',
       'JavaScript module whose default export is the select function of importObjects (required)',
     )
-    .option('--concurrency <number>', 'how many objects are in work at once (default: 16)', positiveInteger)
+    .option('--concurrency <number>', 'how many objects are in work at once (default: 16)', concurrencyOf)
     .option('--dry-run', 'change nothing and only count')
     .action((options: ImportOptions) =>
       cli.withDatabase(
@@ -46,4 +47,10 @@ export function addImport(cli: Cli): void {
         { connections: Math.min(options.concurrency ?? CONNECTIONS, CONNECTIONS) },
       ),
     )
+}
+
+function concurrencyOf(text: string): number {
+  const value = positiveInteger(text)
+  if (value > 1000) throw new InvalidArgumentError('Must be an integer from 1 to 1000.')
+  return value
 }

@@ -25,6 +25,17 @@ describe('invalid arguments', () => {
     ],
     ['a limit of 0', ['list', 'user:1', '--limit', '0'], /integer of at least 1/],
     ['an invalid timeout', ['verify', '--connect-timeout', 'soon'], /number of seconds/],
+    ['an empty bucket', ['check-storage', '--bucket', '', '--url', 'postgres://h/d'], /1 to 255 characters/],
+    [
+      'too many at once',
+      ['import', '--bucket', 'b', '--map', 'm', '--concurrency', '1001'],
+      /integer from 1 to 1000/,
+    ],
+    [
+      'an age above ten years',
+      ['check-storage', '--bucket', 'b', '--older-than', '315360001'],
+      /from 0 to 315360000/,
+    ],
     ['a missing date', ['purge-deleted'], /required option '--before <date>'/],
     ['a missing database URL', ['verify'], /No database URL is set[\s\S]*DATABASE_URL/],
     [

@@ -47,7 +47,7 @@ export interface CheckStorageResult {
 const JOB = 'checkStorage'
 
 const DAY = 86_400
-const TEN_YEARS = 3650 * DAY
+export const TEN_YEARS = 3650 * DAY
 
 const checks = new OptionChecks(JOB)
 
@@ -139,7 +139,7 @@ async function acceptETag(
   }
   const { bucket, key, scope, attemptId } = object
   await records.objects.update({ bucket, key, scope, attemptId, eTag: item.eTag })
-  events?.changed({ bucket, key })
+  events?.changed({ scope, bucket, key })
 }
 
 function sidesOf(
