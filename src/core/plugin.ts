@@ -1,7 +1,7 @@
 import type { Endpoint } from './http/endpoint.js'
 import type { NamedObject } from './http/fields.js'
 import type { OperationObserver } from './observer.js'
-import type { ObjectReference, Quota, StorageObject } from './store/records.js'
+import type { OwnedReference, Quota, StorageObject } from './store/records.js'
 import type { Report } from './reporter.js'
 import type { ConfirmInput, RemoveInput, ReserveInput, StorageObjectStore } from './store/contract.js'
 
@@ -14,7 +14,7 @@ export interface ServerEnvironment {
   readonly onOperation?: OperationObserver | null | undefined
   readonly now: () => Date
   /** The plugin that keeps records calls this after each change of an active object, so that its events are delivered. */
-  readonly changed?: ((object: ObjectReference) => void) | undefined
+  readonly changed?: ((object: OwnedReference) => void) | undefined
 }
 
 /** A server plugin. Its context becomes the property `id` of the server. */

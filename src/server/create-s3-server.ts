@@ -2,7 +2,7 @@ import type { Endpoint } from '../core/http/endpoint.js'
 import { createHandler, type Handler } from '../core/http/handler.js'
 import type { InstalledPlugin, RecordKeeper, ServerPlugin } from '../core/plugin.js'
 import { createReport } from '../core/reporter.js'
-import type { ObjectReference } from '../core/store/records.js'
+import type { OwnedReference } from '../core/store/records.js'
 import { RefusedPuts } from './attempts/refused-puts.js'
 import { EventRunner } from './events/runner.js'
 import { createFiles, type ServerFiles } from './files/files.js'
@@ -47,7 +47,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   const { basePath, bucket, buckets, onOperation, onEvent, handlerSeconds, waitUntil, now } = policy
   const report = createReport(policy.onError)
   let events: EventRunner | null = null
-  const changed = (object: ObjectReference) => events?.changed(object)
+  const changed = (object: OwnedReference) => events?.changed(object)
   const installed = policy.plugins.map((plugin) => ({
     id: plugin.id,
     ...plugin.install({ basePath, bucket, report, onOperation, now, changed }),

@@ -11,6 +11,11 @@ export interface ObjectReference {
   readonly key: string
 }
 
+/** An object and its owner. */
+export interface OwnedReference extends ObjectReference {
+  readonly scope: string
+}
+
 /** Your own data about an object. At most 64 entries; names and values together at most 16 KiB of UTF-8. */
 export type ObjectMetadata = Readonly<Record<string, string>>
 

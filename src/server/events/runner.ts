@@ -1,9 +1,10 @@
 import { detached } from '../../core/detached.js'
 import type { Report } from '../../core/reporter.js'
-import type { ObjectReference } from '../../core/store/records.js'
+import type { ObjectReference, OwnedReference } from '../../core/store/records.js'
 import { partsOf } from '../../core/store/store-parts.js'
 import { Brake } from './brake.js'
 import { EventDelivery, STOP_SECONDS, type DeliveryResult, type EventSource } from './delivery.js'
+import { WaitingObjects } from './waiting-objects.js'
 import { pause, startTimer, Wakeup } from './waits.js'
 
 /** The operation that errors of delivery are reported under. */
@@ -14,9 +15,6 @@ export const DEFAULT_CONCURRENCY = 8
 
 /** Seconds that a claim lasts by default, unless it is extended. */
 export const DEFAULT_CLAIM_SECONDS = 60
-
-/** How many changed objects wait for a handler. The events of further objects are left to a job. */
-const MAX_WAITING = 1000
 
 /** Longest pause before events that could not be settled are settled again, in seconds. */
 const LONGEST_PAUSE = 5
@@ -58,7 +56,7 @@ export class EventRunner {
   readonly #report: Report
   /** Shared by the runs that changes start, so that their claims are extended and their events settled together. */
   readonly #background: EventDelivery
-  readonly #waiting = new Map<string, ObjectReference>()
+  readonly #waiting = new WaitingObjects()
   /** The names of the objects whose events are being delivered, and whether they have changed again since the last look. */
   readonly #active = new Map<string, boolean>()
   readonly #runs = new Set<Promise<void>>()
@@ -92,23 +90,25 @@ export class EventRunner {
    * fails, is left to a job. Never throws and never waits. With `waitUntil`, each request delivers the events of its changes: workers don't
    * let a request wait for another one, and may end that at any time.
    */
-  changed({ bucket, key }: ObjectReference): void {
+  changed(object: OwnedReference): void {
+    const { bucket, key } = object
     const waitUntil = this.#waitUntil
-    if (!waitUntil) return detached(() => this.#share({ bucket, key }))
+    if (!waitUntil) return detached(() => this.#share(object))
     const delivery = this.#tracked(this.#deliverObject(this.#newBackground(), { bucket, key }))
     new Promise((resolve) => resolve(waitUntil(delivery))).catch((error: unknown) =>
       this.#report(error, { operation: 'waitUntil' }),
     )
   }
 
-  #share({ bucket, key }: ObjectReference): void {
+  #share(object: OwnedReference): void {
+    const { bucket, key } = object
     const name = JSON.stringify([bucket, key])
     if (this.#active.has(name)) {
       this.#active.set(name, true)
     } else if (this.#active.size < DEFAULT_CONCURRENCY) {
       void this.#tracked(this.#deliver(name, { bucket, key }))
-    } else if (this.#waiting.size < MAX_WAITING) {
-      this.#waiting.set(name, { bucket, key })
+    } else {
+      this.#waiting.add(name, object)
     }
   }
 
@@ -118,11 +118,8 @@ export class EventRunner {
       await this.#deliverObject(this.#background, object)
     } while (this.#active.get(name))
     this.#active.delete(name)
-    for (const [waiting, next] of this.#waiting) {
-      this.#waiting.delete(waiting)
-      void this.#tracked(this.#deliver(waiting, next))
-      return
-    }
+    const next = this.#waiting.take()
+    if (next) void this.#tracked(this.#deliver(...next))
   }
 
   /** Delivers the events of one object until none is due. Never rejects: failures are reported. */

@@ -211,7 +211,7 @@ async function importItem(
   }
   const { known } = await objects.adopt(input)
   if (known) return 'known'
-  events?.changed({ bucket, key })
+  events?.changed({ scope: selection.scope, bucket, key })
   return 'imported'
 }
 

@@ -141,6 +141,24 @@ describe('a server with onEvent', () => {
     expect(new Set(seen).size).toBe(12)
   })
 
+  it('lets owners take turns, however many objects one of them changes', async () => {
+    const handlers: (() => void)[] = []
+    const { as } = start(
+      ({ object }) => {
+        seen.push(object.scope)
+        return new Promise<void>((resolve) => handlers.push(resolve))
+      },
+      { routes: { default: {} } },
+    )
+    for (let i = 0; i < 120; i++) await as('user:1').upload()
+    await as('user:2').upload()
+    for (let ended = 0; ended < 2; ended++) {
+      handlers[ended]!()
+      await until(() => seen.length === 9 + ended)
+    }
+    expect(seen.slice(8)).toEqual(['user:1', 'user:2'])
+  })
+
   it('leaves a failed event, and those after it, to the job', async () => {
     const failure = new Error('The handler failed.')
     const service = start(({ type }) => {
