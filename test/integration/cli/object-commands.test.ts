@@ -1,5 +1,8 @@
-import { beforeAll, expect, it } from 'vitest'
+import { createAttemptId } from '@svc/db'
+import { postgresAdapter } from '@svc/db/postgres'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { describePostgres } from '../postgres/schemas.js'
+import { blocksOf } from '../readme/documents.js'
 import { buildCommand, jsonLines } from './command.js'
 import { seededSchema } from './seeded-schema.js'
 
@@ -89,6 +92,29 @@ describePostgres('svc-db events', (url) => {
       { type: 'activated', object: { key: 'b.txt' } },
     ])
     expect(jsonLines((await run('--json', '--limit', '1')).stdout)).toHaveLength(2)
+  })
+
+  describe('of docs/events.md', () => {
+    const { pool, schema } = seededSchema(url, { events: true })
+
+    it('are printed as shown there', async () => {
+      const time = (after: string) => new Date(`2026-03-01T12:${after}.000Z`)
+      const [created, removed, due] = [time('00:00'), time('00:07'), time('04:16')]
+      const at = (now: Date) => postgresAdapter(pool, { schema, now: () => now })
+      const report = { bucket: 'uploads', key: 'report.pdf' }
+      const id = createAttemptId()
+      const attempt = { ...report, id, scope: 'user:ann', declaredSize: 1, expiresAt: due }
+      await at(created).reserve(attempt)
+      await at(created).confirm({ ...report, id, size: 1 })
+      await at(removed).remove(report)
+      for (let attempts = 0; attempts < 9; attempts++) {
+        const [event] = await at(removed).claimEvents({ claimSeconds: 1 })
+        await at(removed).settleEvents([{ ...event!, retryAt: attempts === 8 ? due : removed }])
+      }
+      const { stdout, stderr } = await command.run(['events', '--schema', schema], { DATABASE_URL: url })
+      const [documented] = blocksOf('docs/events.md', 'text')
+      expect(`$ svc-db events\n${stdout}${stderr}`).toBe(documented)
+    })
   })
 
   it('are turned on and off by migrate', async () => {

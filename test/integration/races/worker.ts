@@ -36,8 +36,9 @@ export function serveAsWorker<Task, Report extends object>(
     else if (message.kind === 'die') death = message.when
     else void run(message.task)
   })
+  const onDisconnect = () => process.exit()
   // The parent process is gone.
-  process.on('disconnect', () => process.exit())
+  process.on('disconnect', onDisconnect)
 
   async function run(task: Task): Promise<void> {
     const numbers = () => Object.entries(report).filter(([, value]) => typeof value === 'number')
@@ -48,6 +49,8 @@ export function serveAsWorker<Task, Report extends object>(
       (error: unknown) => ({ kind: 'failure', text: String(error) }) as const,
     )
     clearInterval(progress)
+    // From here on, the process ends by itself, or `finish` of the workers never resolves.
+    process.off('disconnect', onDisconnect)
     send(end, () => process.disconnect())
   }
 }

@@ -8,7 +8,7 @@ import type { FromWorker, ToWorker } from './worker.js'
 export interface Workers<Report> {
   /** Resolves when this number of the report has grown by as much in every process, or the process has ended. */
   untilMore(count: keyof Report & string, more: number): Promise<void>
-  /** Lets the processes end their current calls, and returns their reports. */
+  /** Lets the processes end their current calls, and returns their reports once they have exited by themselves. */
   finish(): Promise<Report[]>
   /** Kills a process at its next moment of this name, and starts another one in its place. */
   replace(index: number, when: string): Promise<{ readonly worker: number; readonly pid: number }>
@@ -32,7 +32,9 @@ export async function startWorkers<Task extends { readonly worker: number }, Rep
     },
     async finish() {
       for (const worker of workers) worker.send({ kind: 'finish' })
-      return Promise.all(workers.map((worker) => worker.report))
+      const reports = await Promise.all(workers.map((worker) => worker.report))
+      await Promise.all(workers.map(({ exit }) => exit))
+      return reports
     },
     async replace(index, when) {
       const { child, send, exit, worker } = workers[index]!

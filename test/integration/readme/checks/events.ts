@@ -169,9 +169,12 @@ const makesThumbnails = withBucket('docs/events.md#thumbnails.ts', async (progra
   const shrunk = await sharp(await new Response(body).arrayBuffer()).metadata()
   expect(shrunk).toMatchObject({ format: 'webp', width: 200, height: 100 })
 
-  const second = await upload(new Uint8Array(picture))
   const broken = await upload(new Uint8Array(100))
   expect(await client.findActive({ bucket, key: broken.thumbnail })).toBeNull()
+  // The plan has room for four files. This is the fourth, and its thumbnail the fifth.
+  const second = await upload(new Uint8Array(picture))
+  expect(await client.findActive({ bucket, key: second.thumbnail })).toMatchObject({ scope: 'ann' })
+  await expect(upload(new Uint8Array(picture))).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
   await client.transfer({ bucket, key, from: 'ann', to: 'bob' })
   await s3.files.delete({ key: second.key })
   await deliverEvents(s3 as S3ServerCore)

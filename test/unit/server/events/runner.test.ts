@@ -15,7 +15,7 @@ it('is idle once what changes and jobs have started is done', async () => {
   await runner.idle()
   for (const key of ['a', 'b']) await activate(store, key, clock)
   const isClaimed = (count: number) => async () => (await store.countEvents()).claimed === count
-  runner.changed(at('a'))
+  runner.changed({ scope: 'user:1', ...at('a') })
   await until(isClaimed(1))
   const options = { handlerSeconds: null, claimSeconds: 60, concurrency: 1, pollSeconds: null, signal: null }
   void runner.deliver({ ...options, onResult: () => undefined })
