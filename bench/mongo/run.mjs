@@ -12,7 +12,7 @@ import { startDelayProxy } from '../servers/delay-proxy.mjs'
 import { withSeparators, readOptions } from '../servers/options.mjs'
 import { small } from '../servers/scopes.mjs'
 import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
-import { compareWaitingEvents } from '../servers/waiting-events.mjs'
+import { compareKindsOfClaims, compareWaitingEvents } from '../servers/waiting-events.mjs'
 import { openByHand } from './by-hand.mjs'
 import { countCommands } from './commands.mjs'
 import { createEventQueue } from './event-queue.mjs'
@@ -104,6 +104,13 @@ report.add(
   await compareWaitingEvents(queues),
 )
 for (const { remove } of Object.values(queues)) await remove()
+const kinds = await createEventQueue(db, 'bench_claims_', BACKLOG)
+report.add(
+  'claimEvents, of first events or retries',
+  ['of both', 'of one kind'],
+  await compareKindsOfClaims(kinds),
+)
+await kinds.remove()
 
 const { host, port } = memberOf(set.url)
 const proxy = await startDelayProxy({ host, port }, DELAY)

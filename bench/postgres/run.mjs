@@ -11,7 +11,7 @@ import { startDelayProxy } from '../servers/delay-proxy.mjs'
 import { withSeparators, readOptions } from '../servers/options.mjs'
 import { small } from '../servers/scopes.mjs'
 import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
-import { compareWaitingEvents } from '../servers/waiting-events.mjs'
+import { compareKindsOfClaims, compareWaitingEvents } from '../servers/waiting-events.mjs'
 import { openReport } from '../report.mjs'
 import { createTableByHand, bytesByHand, reserveByHand } from './by-hand.mjs'
 import { deliverManyEvents, printDelivery } from './delivered-events.mjs'
@@ -172,6 +172,13 @@ report.add(
   await compareWaitingEvents(queues),
 )
 for (const { remove } of Object.values(queues)) await remove()
+const kinds = await createEventQueue(single, 'bench_claims', BACKLOG)
+report.add(
+  'claimEvents, of first events or retries',
+  ['of both', 'of one kind'],
+  await compareKindsOfClaims(kinds),
+)
+await kinds.remove()
 const delivery = await deliverManyEvents(
   single,
   DELIVERED,

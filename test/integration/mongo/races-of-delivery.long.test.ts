@@ -1,7 +1,7 @@
 import { afterAll, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { expectDeliveryByAll } from '../races/delivery-race.js'
-import { expectTroublesToBeBounded } from '../races/delivery-trouble.js'
+import { expectTroublesToBeBounded, TROUBLE_LIMIT } from '../races/delivery-trouble.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 
 describeMongo('deliverEvents in several processes', (url) => {
@@ -21,7 +21,7 @@ describeMongo('deliverEvents in several processes', (url) => {
     })
   })
 
-  it('delivers first events and ends in time, whatever trouble handlers make', async () => {
+  it('delivers first events and ends in time, whatever trouble handlers make', TROUBLE_LIMIT, async () => {
     const db = freshDatabase(client)
     onTestFinished(async () => void (await db.dropDatabase({ maxTimeMS: 5000 }).catch(() => false)))
     const store = mongoAdapter(db, { events: true })

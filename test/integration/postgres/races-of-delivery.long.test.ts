@@ -3,7 +3,7 @@ import type { StorageObjectStore } from '@svc/db'
 import { postgresAdapter } from '@svc/db/postgres'
 import type { Connection } from '../races/database.js'
 import { expectDeliveryByAll } from '../races/delivery-race.js'
-import { expectTroublesToBeBounded } from '../races/delivery-trouble.js'
+import { expectTroublesToBeBounded, TROUBLE_LIMIT } from '../races/delivery-trouble.js'
 import { describePostgres, poolOf, schemaOfEachTest } from './schemas.js'
 
 describePostgres('deliverEvents in several processes', (url) => {
@@ -18,6 +18,7 @@ describePostgres('deliverEvents in several processes', (url) => {
   it('delivers every event in order, whatever is killed', () =>
     expectDeliveryByAll({ ...place, changesPerKey: 100 }))
 
-  it('delivers first events and ends in time, whatever trouble handlers make', () =>
-    expectTroublesToBeBounded({ ...place, imported: 100_000 }))
+  it('delivers first events and ends in time, whatever trouble handlers make', TROUBLE_LIMIT, () =>
+    expectTroublesToBeBounded({ ...place, imported: 100_000 }),
+  )
 })

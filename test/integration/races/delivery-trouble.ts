@@ -26,6 +26,9 @@ export const logOf = (folder: string) => join(folder, 'log.jsonl')
 export const gateOf = (folder: string, gate: Gate) => join(folder, gate)
 export const isOpen = (folder: string, gate: Gate) => existsSync(gateOf(folder, gate))
 
+/** Importing 100,000 objects and delivering their events takes a busy machine longer than any other test. */
+export const TROUBLE_LIMIT = { timeout: 3_600_000 }
+
 const PROCESSES = 3
 const DOWN = 300
 const HANGING = 5
