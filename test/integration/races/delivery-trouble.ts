@@ -111,6 +111,7 @@ export async function expectTroublesToBeBounded({ connection, store, imported }:
     const keysOf = (kind: string) => new Set(startsOf(kind).map(({ key }) => key))
     await reach('the events of the import arrived', () => keysOf('import').size === imported)
     await workers.finish()
+    await workers.exited()
     print('SIGTERM ended all processes')
     expectReports(lines())
   } finally {

@@ -49,7 +49,7 @@ export function serveAsWorker<Task, Report extends object>(
       (error: unknown) => ({ kind: 'failure', text: String(error) }) as const,
     )
     clearInterval(progress)
-    // From here on, the process ends by itself, or `finish` of the workers never resolves.
+    // From here on, the process ends by itself. What keeps it alive shows as `exited` of the workers, or is killed.
     process.off('disconnect', onDisconnect)
     send(end, () => process.disconnect())
   }

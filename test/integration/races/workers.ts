@@ -8,8 +8,10 @@ import type { FromWorker, ToWorker } from './worker.js'
 export interface Workers<Report> {
   /** Resolves when this number of the report has grown by as much in every process, or the process has ended. */
   untilMore(count: keyof Report & string, more: number): Promise<void>
-  /** Lets the processes end their current calls, and returns their reports once they have exited by themselves. */
+  /** Lets the processes end their current calls, and returns their reports. */
   finish(): Promise<Report[]>
+  /** Resolves when all processes have exited by themselves. Call it after `finish`. */
+  exited(): Promise<unknown>
   /** Kills a process at its next moment of this name, and starts another one in its place. */
   replace(index: number, when: string): Promise<{ readonly worker: number; readonly pid: number }>
   /** Kills the processes. */
@@ -32,10 +34,9 @@ export async function startWorkers<Task extends { readonly worker: number }, Rep
     },
     async finish() {
       for (const worker of workers) worker.send({ kind: 'finish' })
-      const reports = await Promise.all(workers.map((worker) => worker.report))
-      await Promise.all(workers.map(({ exit }) => exit))
-      return reports
+      return Promise.all(workers.map((worker) => worker.report))
     },
+    exited: () => Promise.all(workers.map(({ exit }) => exit)),
     async replace(index, when) {
       const { child, send, exit, worker } = workers[index]!
       send({ kind: 'die', when })
