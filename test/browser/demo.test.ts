@@ -1,12 +1,13 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { privateFolder } from '../servers/private-server.js'
 import { findChromium } from './chromium.js'
 import { accessibilityTests } from './demo-accessibility.js'
 import { fileTests } from './demo-files.js'
 import { interruptionTests } from './demo-interruptions.js'
 import { openDemo, quoted, textFile, type DemoPage } from './demo-page.js'
-import { restartTests } from './demo-restart.js'
 import { useDemo } from './demo-suite.js'
 import { thumbnailTests } from './demo-thumbnails.js'
 
@@ -24,7 +25,6 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
   interruptionTests(suite)
   thumbnailTests(suite)
   accessibilityTests(suite)
-  restartTests(() => suite.browser, ['SIGKILL'])
 
   it('uploads several files at once with progress for each, then lists them', async () => {
     const { page } = demo
@@ -295,6 +295,34 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.page.context().clearCookies()
     await demo.choose(textFile('a.txt'))
     await demo.upload('a.txt').getByText('Your session has expired. Reload the page to continue.').waitFor()
+  })
+
+  it('explains that the code for uploads is missing, and that a file has changed on disk', async () => {
+    const { page } = demo
+    await page.route(/assets\/upload-/, (route) => route.abort())
+    // The page has loaded it to settle uploads.
+    await page.reload()
+    await demo.choose(textFile('a.txt'))
+    await demo.upload('a.txt').getByText('A part of this page couldn’t be loaded.').waitFor()
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Retry a.txt' }).click()
+    await demo.shows(['a.txt'])
+
+    const folder = await privateFolder('demo-files', null)
+    onTestFinished(() => folder.remove('SIGKILL'))
+    const log = join(folder.path, 'log.txt')
+    await writeFile(log, 'one')
+    await page.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<input type="file" id="log">'))
+    await page.setInputFiles('#log', log)
+    // Until it is read for the first time, a browser may not have noted its size.
+    await page.locator('#log').evaluate((input: HTMLInputElement) => input.files![0]!.text())
+    await writeFile(log, 'one and more')
+    await page.locator('#chosen').evaluate((input: HTMLInputElement) => {
+      input.files = document.querySelector<HTMLInputElement>('#log')!.files
+      input.dispatchEvent(new Event('change'))
+    })
+    await demo.upload('log.txt').getByText('can’t be read.').waitFor()
+    expect(await page.getByRole('button', { name: 'Retry log.txt' }).count()).toBe(0)
   })
 })
 

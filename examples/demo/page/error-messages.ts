@@ -16,6 +16,8 @@ export function messageFor(error: unknown, file: { name: string; size?: number |
       return `${quoted(file.name)} can’t be stored under this name.`
     case 'OBJECT_NOT_FOUND':
       return `${quoted(file.name)} no longer exists.`
+    case 'FILE_UNREADABLE':
+      return `${quoted(file.name)} can’t be read. It is a folder, or was changed or removed. Choose it again.`
     default:
       return generalMessageFor(error)
   }
@@ -30,6 +32,8 @@ export function generalMessageFor(error: unknown): string {
       return 'Another window has switched to another person.'
     case 'NETWORK_ERROR':
       return 'The connection was lost. Check your network and try again.'
+    case 'CODE_UNAVAILABLE':
+      return 'A part of this page couldn’t be loaded. Try again, or reload the page.'
     default:
       return 'Something went wrong on the server. Try again in a moment.'
   }
@@ -38,6 +42,7 @@ export function generalMessageFor(error: unknown): string {
 /** Returns whether retrying the same call may succeed. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof S3ClientError)) return false
+  if (error.code === 'FILE_UNREADABLE') return false
   if (error.code === 'QUOTA_EXCEEDED') return !exceedsWholeQuota(error)
   return error.code === 'FORBIDDEN' || error.status === undefined || error.status >= 500
 }
