@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterEach } from 'vitest'
 import { openContext } from './chromium.js'
-import { startClientPage, type ClientPage } from './client-page.js'
+import { startClientPage, type ClientPage, type ClientPageOptions } from './client-page.js'
 
 /** A server and a browser context that one test uses. */
 export interface BrowserSession {
@@ -12,27 +12,34 @@ export interface BrowserSession {
   readonly openPage: () => Promise<Page>
 }
 
-/** Returns a function that starts the session of a test, which ends with that test. */
-export function useBrowserSessions(browser: () => Browser): () => Promise<BrowserSession> {
-  let server: ClientPage
-  let context: BrowserContext
-
-  afterEach(async () => {
-    await context.close()
-    await server.stop()
-  })
-
-  async function openPage(): Promise<Page> {
+/** Opens a session. `close` ends it. */
+export async function openSession(
+  browser: Browser,
+  options?: ClientPageOptions,
+): Promise<BrowserSession & { readonly close: () => Promise<void> }> {
+  const server = await startClientPage(options)
+  const context = await openContext(browser)
+  const openPage = async () => {
     const opened = await context.newPage()
     await opened.goto(server.url)
     await opened.waitForFunction(() => 'client' in window)
     return opened
   }
+  const close = async () => {
+    await context.close()
+    await server.stop()
+  }
+  return { server, context, page: await openPage(), openPage, close }
+}
 
+/** Returns a function that starts the session of a test, which ends with that test. */
+export function useBrowserSessions(browser: () => Browser): () => Promise<BrowserSession> {
+  let close: () => Promise<void>
+  afterEach(() => close())
   return async () => {
-    server = await startClientPage()
-    context = await openContext(browser())
-    return { server, context, page: await openPage(), openPage }
+    const session = await openSession(browser())
+    close = session.close
+    return session
   }
 }
 

@@ -4,7 +4,7 @@ import { createS3Server, db, memoryStorage } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
 import { build } from 'esbuild'
-import express from 'express'
+import express, { type Response } from 'express'
 import { startHttpServer } from '../servers/http-server.js'
 
 const CLIENT = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
@@ -29,28 +29,55 @@ export interface ClientPage {
   /** Keeps the bucket from responding to these parts until the next call. */
   hold(parts: readonly number[]): void
   fail(fault: BucketFault): void
+  /** Has a lying proxy in front of the API and the bucket handle their requests. `null`: none. */
+  lie(lie: Lie | null): void
   stop(): Promise<void>
+}
+
+/** What a proxy does with a request, such as `POST /upload` or `PUT`. `call` counts those of one kind. `serve` passes it on. */
+export type Lie = (line: string, call: number, res: Response, serve: () => void) => void
+
+export interface ClientPageOptions {
+  readonly policyOf?: PolicyOf
+  /** The clock of server and bucket. */
+  readonly now?: () => Date
 }
 
 /** Returns the Content-Security-Policy of a page, given the origin of the bucket. */
 export type PolicyOf = (bucketOrigin: string) => string
 
 /** Starts a page with the client, its API, and a bucket on another origin. */
-export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> {
+export async function startClientPage({
+  policyOf,
+  now = () => new Date(),
+}: ClientPageOptions = {}): Promise<ClientPage> {
   const script = await clientScript
-  const objects = memoryAdapter()
+  const objects = memoryAdapter({ now })
   const toBucket: IncomingHttpHeaders[] = []
   const [partsStored, partsSent, toAPI]: [number[], number[], string[]] = [[], [], []]
   let held: readonly number[] = []
   let fault: BucketFault = 'none'
+  let lie: Lie | null = null
+  const calls = new Map<string, number>()
+  const pass = (line: string, res: Response, serve: () => void) => {
+    const call = (calls.get(line) ?? 0) + 1
+    calls.set(line, call)
+    if (lie) lie(line, call, res, serve)
+    else serve()
+  }
 
   const bucket = express()
   const bucketServer = await startHttpServer((req, res) => void bucket(req, res))
   const s3 = createS3Server({
-    storage: memoryStorage({ baseURL: `${bucketServer.url}/api/s3/_storage` }),
+    storage: memoryStorage({ baseURL: `${bucketServer.url}/api/s3/_storage`, now }),
     bucket: 'files',
+    now,
     plugins: [
-      db({ client: objects, resolveScope: (request) => expressRequest(request).get('x-user') ?? null }),
+      db({
+        client: objects,
+        now,
+        resolveScope: (request) => expressRequest(request).get('x-user') ?? null,
+      }),
     ],
   })
 
@@ -62,7 +89,7 @@ export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> 
       'access-control-allow-methods': 'PUT, GET',
       'access-control-allow-headers': req.get('access-control-request-headers') ?? '',
     })
-    if (req.method === 'OPTIONS') return res.sendStatus(204)
+    if (req.method === 'OPTIONS') return pass('OPTIONS', res, () => void res.sendStatus(204))
     toBucket.push(req.headers)
     const part = partOf(req.path)
     if (part !== null) {
@@ -76,7 +103,7 @@ export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> 
     // Never responds.
     if (fault === 'hold') return
     if (fault === 'cut after') res.end = () => res.destroy()
-    return next()
+    return pass(req.method, res, next)
   })
   bucket.use(expressBinding(s3))
 
@@ -85,9 +112,10 @@ export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> 
     if (policyOf) res.set('content-security-policy', policyOf(bucketServer.url))
     res.cookie('session', 'secret').type('html').send(`<script type="module">${script}</script>`)
   })
-  app.use((req, _res, next) => {
-    toAPI.push(`${req.method} ${req.path.replace('/api/s3', '')}`)
-    next()
+  app.use((req, res, next) => {
+    const line = `${req.method} ${req.path.replace('/api/s3', '')}`
+    toAPI.push(line)
+    pass(line, res, next)
   })
   app.use(expressBinding(s3))
   const appServer = await startHttpServer((req, res) => void app(req, res))
@@ -108,6 +136,7 @@ export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> 
     hold: (parts) => (held = parts),
     usage: () => objects.getScopeUsage('ada'),
     fail: (next) => (fault = next),
+    lie: (next) => (lie = next),
     stop: async () => {
       await Promise.all([appServer.stop(), bucketServer.stop()])
     },

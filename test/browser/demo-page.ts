@@ -49,7 +49,8 @@ export async function openDemo(
   url: string,
   options?: Parameters<Browser['newContext']>[0],
 ): Promise<DemoPage> {
-  const context = await openContext(browser, options)
+  // Animations cost frames, and colours in the middle of one have another contrast.
+  const context = await openContext(browser, { reducedMotion: 'reduce', ...options })
   const page = await context.newPage()
   const complaints: string[] = []
   const demo = demoPage(page, complaints)

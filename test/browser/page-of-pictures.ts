@@ -10,7 +10,7 @@ import { startHttpServer } from '../servers/http-server.js'
 import { openContext } from './chromium.js'
 import { picture } from './pictures.js'
 
-const COUNT = 20
+const COUNT = 8
 
 /** Starts a server with pictures of ann, and a page that shows all of them. */
 async function startGallery() {

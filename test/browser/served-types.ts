@@ -1,27 +1,21 @@
-import { createAttemptId, createS3Server, db, memoryStorage, type ObjectStorage } from '@svc/db'
-import { diskStorage } from '@svc/db/disk'
+import { createAttemptId, createS3Server, db, memoryStorage } from '@svc/db'
 import { expressBinding } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
 import express from 'express'
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startHttpServer } from '../servers/http-server.js'
-import { temporaryFolder } from '../unit/storage/temporary-folder.js'
 import { openContext } from './chromium.js'
 
 const SCRIPT = `top.document.title = 'script has run'`
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg"><script>${SCRIPT}; document.documentElement.setAttribute('ran', '')</script></svg>`
 
-const storages: readonly [name: string, open: () => ObjectStorage][] = [
-  ['memoryStorage', () => memoryStorage()],
-  ['diskStorage', () => diskStorage({ directory: temporaryFolder() })],
-]
-
 /** Headers of a bucket's response that the test replaces. An empty value removes the header. */
 type Replaced = Readonly<Record<string, string>>
 
 /** Stores a file in a server whose pages permit scripts of their own origin, and returns a download URL of that origin. */
-async function served(storage: ObjectStorage, text: string, contentType: string, replaced: Replaced = {}) {
+async function served(text: string, contentType: string, replaced: Replaced = {}) {
+  const storage = memoryStorage()
   const app = express()
   app.get('/', (req, res) => {
     const { script } = req.query
@@ -59,40 +53,40 @@ async function served(storage: ObjectStorage, text: string, contentType: string,
   return { origin, url }
 }
 
+/** Memory and disk storage build the headers in one place, so one of them is enough. */
 export const servedTypes = (browser: () => Browser): void => {
-  describe.each(storages)('a browser with files of %s', (_, open) => {
+  describe('a browser with files of memoryStorage', () => {
     async function newPage(): Promise<Page> {
       const context = await openContext(browser())
       onTestFinished(() => context.close())
       return context.newPage()
     }
 
-    async function titleWithScript(contentType: string, replaced?: Replaced): Promise<string> {
-      const { origin, url } = await served(open(), SCRIPT, contentType, replaced)
+    it.each([
+      ['does not run a file of type text/javascript as a script', 'text/javascript', {}, 'quiet'],
+      [
+        'does not run a file of another such type as a script',
+        'Application/X-JavaScript; charset=utf-8',
+        {},
+        'quiet',
+      ],
+      [
+        'would run it under its own type',
+        'text/javascript',
+        { 'content-type': 'text/javascript' },
+        'script has run',
+      ],
+    ])('%s', async (_title, contentType, replaced, title) => {
+      const { origin, url } = await served(SCRIPT, contentType, replaced)
       const page = await newPage()
       await page.goto(`${origin}/?script=${encodeURIComponent(url)}`)
-      return page.title()
-    }
-
-    it.each(['text/javascript', 'Application/X-JavaScript; charset=utf-8'])(
-      'does not run a file of type %s as a script',
-      async (contentType) => {
-        expect(await titleWithScript(contentType)).toBe('quiet')
-      },
-    )
-
-    it('would run it under its own type', async () => {
-      expect(await titleWithScript('text/javascript', { 'content-type': 'text/javascript' })).toBe(
-        'script has run',
-      )
+      expect(await page.title()).toBe(title)
     })
 
     it.each(['text/plain;a=",text/html"', 'text/plain;a=",text/html;charset=utf-8,"'])(
       'does not read another type in a quoted parameter of %s',
       async (contentType) => {
-        const { url } = await served(open(), '<title>HTML</title>', contentType, {
-          'content-disposition': '',
-        })
+        const { url } = await served('<title>HTML</title>', contentType, { 'content-disposition': '' })
         const page = await newPage()
         const response = await page.goto(url)
         expect(response!.headers()['content-type']).toBe(contentType)
@@ -100,23 +94,16 @@ export const servedTypes = (browser: () => Browser): void => {
       },
     )
 
-    /** Opens an SVG image as a page, and returns whether its script has run. */
-    async function runsScript(replaced: Replaced): Promise<boolean> {
+    it.each([
+      ['does not run scripts of an SVG image that it opens', {}, false],
+      ['would run them without the sandbox', { 'content-security-policy': '' }, true],
+    ])('%s', async (_title, replaced, hasRun) => {
       // Files are sent as attachments. Without that header, a browser shows the image.
-      const { url } = await served(open(), SVG, 'image/svg+xml', { 'content-disposition': '', ...replaced })
+      const { url } = await served(SVG, 'image/svg+xml', { 'content-disposition': '', ...replaced })
       const page = await newPage()
       const response = await page.goto(url)
       expect(response!.headers()['content-type']).toBe('image/svg+xml')
-      expect(await page.locator('svg').count()).toBe(1)
-      return page.locator('svg').evaluate((svg) => svg.hasAttribute('ran'))
-    }
-
-    it('does not run scripts of an SVG image that it opens', async () => {
-      expect(await runsScript({})).toBe(false)
-    })
-
-    it('would run them without the sandbox', async () => {
-      expect(await runsScript({ 'content-security-policy': '' })).toBe(true)
+      expect(await page.locator('svg').evaluate((svg) => svg.hasAttribute('ran'))).toBe(hasRun)
     })
   })
 }

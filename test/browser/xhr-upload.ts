@@ -63,7 +63,7 @@ export const xhrUploads = (browser: () => Browser): void => {
 
     it("needs the bucket's origin in the connect-src of a Content-Security-Policy", async () => {
       const openWith = async (policyOf: PolicyOf) => {
-        const own = await startClientPage(policyOf)
+        const own = await startClientPage({ policyOf })
         onTestFinished(() => own.stop())
         await page.goto(own.url)
         await page.waitForFunction(() => 'client' in window)
@@ -71,7 +71,14 @@ export const xhrUploads = (browser: () => Browser): void => {
       }
       const policy = "default-src 'none'; script-src 'unsafe-inline'; connect-src 'self'"
       const { toBucket } = await openWith(() => policy)
-      expect((await upload({ size: 3 })).code).toBe('NETWORK_ERROR')
+      const blocked = page.evaluate(
+        () =>
+          new Promise<string>((resolve) =>
+            addEventListener('securitypolicyviolation', (event) => resolve(event.effectiveDirective)),
+          ),
+      )
+      void upload({ size: 3 }).catch(() => {})
+      expect(await blocked).toBe('connect-src')
       expect(toBucket).toEqual([])
 
       await openWith((bucketOrigin) => `${policy} ${bucketOrigin}`)
@@ -124,28 +131,15 @@ export const xhrUploads = (browser: () => Browser): void => {
       expect(await server.usage()).toEqual(NOTHING_USED)
     })
 
-    it('begins once more when no response can be read, then ends the attempt and reports it', async () => {
-      server.fail('cut before')
-      const outcome = await upload({ size: 1000 })
-      expect(outcome).toMatchObject({ code: 'NETWORK_ERROR' })
-      expect(outcome.message).toContain('PUT to the bucket: no response from http://')
-      expect(server.toAPI.filter((line) => line === 'POST /upload')).toHaveLength(2)
-      expect(await server.usage()).toEqual(NOTHING_USED)
-    })
-
     it('ends a PUT without a response, and sends the bytes again', async () => {
+      await page.clock.install()
       server.fail('hold')
-      const uploading = page.evaluate(async () => {
-        const { api } = window.client.createS3Client({
-          plugins: [],
-          headers: { 'x-user': 'ada' },
-          stallSeconds: 1,
-        })
-        return (await api.upload(new File([new Uint8Array(1000)], 'a.bin'))).status
-      })
-      await expect.poll(() => server.toBucket.length).toBeGreaterThan(1)
+      const uploading = upload({ size: 1000 })
+      await expect.poll(() => server.toBucket.length).toBe(1)
       server.fail('none')
-      expect(await uploading).toBe('active')
+      await page.clock.fastForward(31_000)
+      expect((await uploading).object).toMatchObject({ status: 'active', size: 1000 })
+      expect(server.toBucket).toHaveLength(2)
     })
 
     it('refuses a file that has changed on disk, and a folder, before it reserves anything', async () => {
@@ -185,7 +179,10 @@ export const xhrUploads = (browser: () => Browser): void => {
 
     it('resolves when the connection closes after the bytes have arrived', async () => {
       server.fail('cut after')
-      const { object, steps } = await upload({ size: 1000 })
+      const uploading = upload({ size: 1000 })
+      await expect.poll(() => server.toBucket.length).toBeGreaterThan(0)
+      server.fail('none')
+      const { object, steps } = await uploading
       expect(object).toMatchObject({ status: 'active', size: 1000 })
       expect(steps.at(-1)).toEqual({ loaded: 1000, total: 1000 })
     })
