@@ -28,7 +28,7 @@ const TOUCHED = [
     runs: ['test/integration/mongo/conformance', 'test/integration/mongo/races.'],
   },
   { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
-  { path: 'src/client/', runs: ['test/package/toolchains'] },
+  { path: 'src/client/', runs: ['test/package/toolchains', 'test/browser/faults'] },
   { path: 'src/server/', runs: ['test/unit/server'] },
   {
     path: 'src/storage/',
@@ -37,6 +37,7 @@ const TOUCHED = [
   { path: 'test/broken-stores/', runs: ['test/conformance-runs'] },
   { path: 'test/conformance/', runs: ['test/conformance-runs'] },
   { path: 'test/package/applications/servers/', runs: SERVERS },
+  { path: 'examples/demo/', runs: ['test/browser/demo-restart'] },
   // Four development servers, too long for a part of the source: a change of the client or of URLs waits for the night.
   { path: 'test/package/applications/front-ends/', runs: ['test/package/front-ends'] },
 ]
