@@ -2,12 +2,13 @@ import { StorageError } from '../../core/errors.js'
 import { keyId } from '../../core/names.js'
 import { RecentEntries } from '../../core/recent-entries.js'
 import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
-import { createWriteBatcher, type JobOutcome, type WriteBatcher } from './write-batcher.js'
+import { createWriteBatcher, type WriteBatcher } from './write-batcher.js'
 import type { Statement } from './connection/database.js'
 import { copyOf, isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
 import { ARGUMENTS, type Argument, batchedWrite, valuesOf } from './sql/arguments.js'
-import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
+import type { Statements } from './sql/statement.js'
+import { readWriteResult, type WriteResult } from './sql/writes.js'
 
 /** Each names its scope and its attempt, so it is safe to repeat. */
 interface Commands {
@@ -41,28 +42,25 @@ const REMEMBERED_ATTEMPTS = 10_000
  * A batch only tries to lock its keys. A write whose key another transaction holds leaves the batch and waits on a connection
  * of its own.
  */
-export function createBatchedWrites(call: Call, statements: WriteStatements) {
-  const uploads = createBatcher<'reserve' | 'confirm'>(statements.batch, ({ key }) => key)
-  const adoptions = createBatcher<'adopt'>(statements.adoptBatch, ({ storageKey }) => storageKey)
+export function createBatchedWrites(call: Call, { writes, tries }: Statements) {
+  const uploads = createBatcher<'reserve' | 'confirm'>(writes.batch, ({ key }) => key)
+  const adoptions = createBatcher<'adopt'>(writes.adoptBatch, ({ storageKey }) => storageKey)
 
   function createBatcher<Kind extends keyof Commands>(
     batch: Statement,
     nameOf: (command: Commands[Kind]) => string,
   ): WriteBatcher<Write<Kind>, WriteResult> {
     return createWriteBatcher<Write<Kind>, WriteResult>({
-      async run(writes) {
-        const outcomes = writes.map((): JobOutcome<WriteResult> => 'held')
-        if (writes.length === 1) {
-          const value = await runAlone(writes[0]!, 'try')
-          return value ? [{ status: 'fulfilled', value }] : outcomes
-        }
-        const values = [writes[0]!.command.scope, JSON.stringify(writes.map(placed))]
+      async run(jobs) {
+        if (jobs.length === 1) return [await runAlone(jobs[0]!, tries)]
+        const results = jobs.map((): WriteResult | null => null)
+        const values = [jobs[0]!.command.scope, JSON.stringify(jobs.map(placed))]
         for (const [place, text] of await call(batch, values, { repeatable: true })) {
-          outcomes[Number(place)] = { status: 'fulfilled', value: readWriteResult(text) }
+          results[Number(place)] = readWriteResult(text)
         }
-        return outcomes
+        return results
       },
-      runHeld: async (write) => (await runAlone(write, 'wait'))!,
+      runHeld: async (write) => (await runAlone(write, writes))!,
       conflictKeyOf: ({ command }) => keyId({ bucket: command.bucket, key: nameOf(command) }),
       // Two callers would gain nothing by waiting for each other.
       batchThreshold: 2,
@@ -74,12 +72,12 @@ export function createBatchedWrites(call: Call, statements: WriteStatements) {
   /** Runs one write. Returns `null` if it only tries, and another transaction holds its key. */
   async function runAlone<Kind extends keyof Commands>(
     { kind, command }: Write<Kind>,
-    mode: 'try' | 'wait',
+    statements: typeof tries,
   ): Promise<WriteResult | null> {
     const values = valuesOf<Commands[Kind]>(argumentsOf[kind], command)
     try {
-      const [row] = await call(statements[kind][mode], values, { repeatable: true })
-      return mode === 'try' && row?.[0] === null ? null : readWriteResult(row?.[0])
+      const [row] = await call(statements[kind], values, { repeatable: true })
+      return statements === tries && row?.[0] === null ? null : readWriteResult(row?.[0])
     } catch (error) {
       if (kind === 'reserve' && isDuplicateId(error)) return { outcome: 'reused-id' }
       throw error
@@ -103,7 +101,7 @@ export function createBatchedWrites(call: Call, statements: WriteStatements) {
   async function confirmInAnyScope(command: ConfirmCommand): Promise<WriteResult> {
     // With an id, a repeat finds the object that the attempt became. Without one, it could confirm a newer attempt.
     const repeatable = command.id !== null
-    const [row] = await call(statements.confirm.wait, valuesOf(ARGUMENTS.confirm, command), { repeatable })
+    const [row] = await call(writes.confirm, valuesOf(ARGUMENTS.confirm, command), { repeatable })
     return readWriteResult(row?.[0])
   }
 

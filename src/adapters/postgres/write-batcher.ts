@@ -7,15 +7,12 @@ const HELD_PAUSE = 100
 /** Microtasks to wait so that callers who were just answered can join the next batch. */
 const MICROTASKS_TO_NEXT_CALL = 8
 
-/** What became of a job in a batch. `held`: nothing, because a writer outside the batch holds its key. */
-export type JobOutcome<Result> = PromiseSettledResult<Result> | 'held'
-
 export interface WriteBatcherOptions<Job, Result> {
   /**
-   * Runs the jobs of one batch and returns the outcome of each, in the same order. A rejection concerns the whole batch.
-   * A job without company arrives as a batch of one.
+   * Runs the jobs of one batch, which may be a single one. Returns the result of each, in the same order, or `null` if nothing
+   * happened because a writer outside the batch holds its key.
    */
-  readonly run: (jobs: readonly Job[]) => Promise<readonly JobOutcome<Result>[]>
+  readonly run: (jobs: readonly Job[]) => Promise<readonly (Result | null)[]>
   /** Runs a job whose key was held. Waits until the key is free. */
   readonly runHeld: (job: Job) => Promise<Result>
   /**
@@ -112,12 +109,7 @@ export function createWriteBatcher<Job, Result>(
     queue.inFlight += batch.length
     for (const { conflictKey } of batch) queue.busy.add(conflictKey)
     const heldJobs = new Set<Queued>()
-    try {
-      await settle(batch, heldJobs)
-    } catch (error) {
-      // `wasUndone` threw, or an outcome is missing. The queue must go on, and no caller may wait for ever.
-      for (const { reject } of batch) reject(error)
-    }
+    await settle(batch, heldJobs)
     // Callers of one batch often write again at once. Without this pause the first of them would start a batch of one.
     for (let i = 0; batch.length > 1 && i < MICROTASKS_TO_NEXT_CALL; i++) await Promise.resolve()
     queue.inFlight -= batch.length
@@ -128,36 +120,29 @@ export function createWriteBatcher<Job, Result>(
     startNext(queueKey, queue)
   }
 
-  /** Runs a batch until every job has an outcome or was found to be held. */
+  /** Runs a batch until every job is settled or was found to be held. */
   async function settle(batch: readonly Queued[], heldJobs: Set<Queued>): Promise<void> {
-    let outcomes: readonly JobOutcome<Result>[]
     try {
-      outcomes = await run(batch.map(({ job }) => job))
+      const results = await run(batch.map(({ job }) => job))
+      batch.forEach((queued, index) => {
+        const result = results[index] ?? null
+        if (result === null) heldJobs.add(queued)
+        else queued.resolve(result)
+      })
     } catch (error) {
       if (batch.length > 1 && wasUndone(error)) {
         await Promise.all(batch.map((each) => settle([each], heldJobs)))
       } else {
         for (const { reject } of batch) reject(error)
       }
-      return
     }
-    batch.forEach((queued, index) => {
-      const outcome = outcomes[index]!
-      if (outcome === 'held') heldJobs.add(queued)
-      else if (outcome.status === 'fulfilled') queued.resolve(outcome.value)
-      else queued.reject(outcome.reason)
-    })
   }
 
   /** Waits for the key of a job. If too many jobs do already, this one joins another batch later. */
   async function settleHeld(queueKey: string, queue: Jobs, queued: Queued): Promise<void> {
     if (held < maxHeld) {
       held++
-      try {
-        queued.resolve(await runHeld(queued.job))
-      } catch (error) {
-        queued.reject(error)
-      }
+      await runHeld(queued.job).then(queued.resolve, queued.reject)
       held--
     } else {
       await new Promise((resolve) => setTimeout(resolve, HELD_PAUSE))
