@@ -1,5 +1,4 @@
 import { endOfPrefix } from '../../core/names.js'
-import { RecentEntries } from '../../core/recent-entries.js'
 import { attemptRow } from '../../core/store/lifecycle/upload.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type {
@@ -18,37 +17,20 @@ import { createCall, createReadPoolCall } from './connection/retries.js'
 import { createEventMethods } from './events.js'
 import { migrate } from './migrate/migrate.js'
 import { whileWatched } from './migrate/waiting.js'
-import type { SchemaName } from './sql/statement.js'
+import { statementsOf, type SchemaName } from './sql/statement.js'
 import { SCHEMA } from './sql/schema.js'
 import { verify } from './migrate/verify.js'
 import { BEFORE_ALL_DATES, readLeftover, readNumber, readObject, readObjects } from './sql/rows.js'
 import { ARGUMENTS, valuesOf } from './sql/arguments.js'
-import { eventStatements } from './sql/event-statements.js'
-import { FIRST_ID, LAST_ID, readStatements } from './sql/reads.js'
-import { readDifferences, readUsage, usageStatements } from './sql/usage-checks.js'
-import { readRefusal, readWriteResult, writeStatements, type WriteResult } from './sql/writes.js'
+import { FIRST_ID, LAST_ID } from './sql/reads.js'
+import { readDifferences, readUsage } from './sql/usage-checks.js'
+import { readRefusal, readWriteResult, type WriteResult } from './sql/writes.js'
 
 /**
  * Maximum number of keys that one transaction of a purge locks. All sessions share the lock table of the server, so a
  * large `limit` of a caller must not fill it.
  */
 const PURGE_BATCH_SIZE = 200
-
-const buildStatements = (schema: SchemaName) => ({
-  reads: readStatements(schema),
-  writes: writeStatements(schema),
-  usages: usageStatements(schema),
-  events: eventStatements(schema),
-})
-
-/** Building them takes milliseconds, and workers may create a store for each request. */
-const recentStatements = new RecentEntries<ReturnType<typeof buildStatements>>(8)
-
-function statementsOf(schema: SchemaName): ReturnType<typeof buildStatements> {
-  const statements = recentStatements.get(schema.name) ?? buildStatements(schema)
-  recentStatements.set(schema.name, statements)
-  return statements
-}
 
 export interface PostgresDriverOptions {
   readonly database: Database
@@ -66,10 +48,11 @@ export function createPostgresDriver({
   schema,
   events,
 }: PostgresDriverOptions): StoreDriver {
-  const { reads, writes, usages, events: eventReads } = statementsOf(schema)
+  const statements = statementsOf(schema)
+  const { reads, writes } = statements
   const call = createCall(database)
   const callReplica = readDatabase === database ? call : createReadPoolCall(readDatabase, call)
-  const batchedWrites = createBatchedWrites(call, writes)
+  const batchedWrites = createBatchedWrites(call, statements)
 
   const read = (statement: Statement, values: readonly PostgresValue[]) =>
     call(statement, values, { repeatable: true })
@@ -90,7 +73,7 @@ export function createPostgresDriver({
   async function* differingRows(): AsyncGenerator<readonly TextRow[], void> {
     let after: string | null = ''
     for (;;) {
-      const rows: readonly TextRow[] = await read(usages.check, [after])
+      const rows: readonly TextRow[] = await read(statements.usage.check, [after])
       after = rows[0]![0]!
       if (after === null) return
       // A page without a difference has one row, with its end alone.
@@ -99,10 +82,10 @@ export function createPostgresDriver({
   }
 
   return {
-    ...createEventMethods(call, eventReads),
+    ...createEventMethods(call, statements.events),
 
     async list({ scope, statuses, route, before, limit, withMetadata, fromPrimary }) {
-      const lists = withMetadata ? reads.lists : reads.listsWithoutMetadata
+      const lists = withMetadata ? statements.lists : statements.listsWithoutMetadata
       const isLive = statuses.length > 1
       const [all, ofRoute] = isLive ? [lists.listLive, lists.listLiveRoute] : [lists.list, lists.listRoute]
       const values = [scope, before ?? LAST_ID, limit, ...(isLive ? [] : statuses)]
@@ -267,7 +250,7 @@ export function createPostgresDriver({
     verify: async () => verify(database, schema),
 
     async checkUsage(scope) {
-      if (scope !== null) return readDifferences(await read(usages.checkScope, [scope]))
+      if (scope !== null) return readDifferences(await read(statements.usage.checkScope, [scope]))
       const rows = []
       for await (const page of differingRows()) rows.push(...page)
       return readDifferences(rows)
@@ -275,7 +258,7 @@ export function createPostgresDriver({
 
     async repairUsage(scope) {
       // Each scope has its own transaction, so its writers wait for its recount only.
-      const repair = (name: string) => write(usages.repairScope, [name], true)
+      const repair = (name: string) => write(statements.usage.repairScope, [name], true)
       if (scope !== null) return readDifferences(await repair(scope))
       const repaired = []
       for await (const page of differingRows()) {
@@ -285,7 +268,7 @@ export function createPostgresDriver({
     },
 
     async ping() {
-      await read(reads.ping, [])
+      await read({ name: 'svc_db_ping', text: 'SELECT 1' }, [])
     },
 
     async close() {

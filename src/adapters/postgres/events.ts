@@ -5,13 +5,13 @@ import type { Call } from './connection/retries.js'
 import {
   eventId,
   type EventPlace,
-  type EventStatements,
   isPosition,
   parseClaim,
   readEvent,
   readListedEvent,
 } from './sql/event-statements.js'
 import { readNumber } from './sql/rows.js'
+import type { Statements } from './sql/statement.js'
 
 /**
  * Maximum number of events that one transaction settles. It locks their keys, and all sessions share the lock table of
@@ -23,7 +23,7 @@ const SETTLE_BATCH_SIZE = 200
  * Creates the event methods. A claim or a settlement whose response was lost is not repeated: a repeat would claim more
  * events, or miss those it settled.
  */
-export function createEventMethods(call: Call, statements: EventStatements) {
+export function createEventMethods(call: Call, statements: Statements['events']) {
   return {
     async claimEvents({ limit, reference, attempted, now, until }) {
       const { bucket, key } = reference ?? { bucket: null, key: null }

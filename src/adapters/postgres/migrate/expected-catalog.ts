@@ -1,6 +1,6 @@
 import { inSchema, markerType, schemaName, type SchemaName } from '../sql/statement.js'
 import type { Schema } from '../sql/schema.js'
-import { VERSION_TABLE, type Table } from '../sql/tables.js'
+import { columnsOf, VERSION_TABLE, type Table } from '../sql/tables.js'
 import type { Catalog } from './catalog.js'
 import { TRIGGER_CATALOG } from './events-switch.js'
 
@@ -66,9 +66,7 @@ function entriesOf({
 }: Table): (readonly [string, string])[] {
   return [
     [`table ${name}`, 'permanent'],
-    ...Object.entries(columns).map(
-      ([column, type]) => [`column ${name}.${column}`, typeof type === 'string' ? type : type.type] as const,
-    ),
+    ...columnsOf({ columns }).map(([column, type]) => [`column ${name}.${column}`, type] as const),
     [`index ${name}_pkey`, `unique btree (${primaryKey})`],
     ...indexes.map(
       (index) => [`index ${index.name}`, `${index.isUnique ? 'unique ' : ''}${index.definition}`] as const,

@@ -1,6 +1,6 @@
 import { inSchema, markerType, type SchemaName } from '../sql/statement.js'
 import type { Schema } from '../sql/schema.js'
-import { VACUUM_SETTINGS, VERSION_TABLE, type CompositeType, type Table } from '../sql/tables.js'
+import { columnsOf, VACUUM_SETTINGS, VERSION_TABLE, type CompositeType, type Table } from '../sql/tables.js'
 import {
   additionBlock,
   additionsTo,
@@ -91,9 +91,7 @@ const createMissingType = ({ name, columns }: CompositeType) => `  IF ${isMissin
 
 function createMissing({ name, columns, primaryKey, checks = {}, indexes, settings }: Table): string {
   const lines = [
-    ...Object.entries(columns).map(
-      ([column, type]) => `${column} ${typeof type === 'string' ? type : type.type}`,
-    ),
+    ...columnsOf({ columns }).map((column) => column.join(' ')),
     `CONSTRAINT ${name}_pkey PRIMARY KEY (${primaryKey})`,
     ...Object.entries(checks).map(([check, condition]) => `CONSTRAINT ${check} ${condition}`),
   ]

@@ -4,40 +4,22 @@ import type { StorageObject } from '../../../core/store/records.js'
 import type { TextRow } from '../connection/database.js'
 import { FIND_SWITCH } from './events.js'
 import { milliseconds, readDate, readNumber, readObject } from './rows.js'
-import { type SchemaName, versionedStatement } from './statement.js'
-
-export type EventStatements = ReturnType<typeof eventStatements>
 
 /** Selects an event in the order of {@link readEvent}. */
 const columns = (row: string) =>
   `${row}.object_digest, ${row}.object_number, ${row}.id, ${row}.type, ${row}.object, ${row}.previous, ` +
   `${milliseconds(`${row}.created_at`)}, ${row}.attempts`
 
-export function eventStatements(schema: SchemaName) {
-  const named = (name: string, text: string) => versionedStatement(name, text, schema)
-  return {
-    claim: named(
-      'claim_events_v1',
-      `SELECT ${columns('r')} FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz) r`,
-    ),
-    // These two return the last part of each event id.
-    settle: named('settle_events_v1', 'SELECT r.id FROM {schema}.settle_events_v1($1::json) AS r(id)'),
-    extend: named(
-      'extend_claims_v1',
-      'SELECT r.id FROM {schema}.extend_claims_v1($1::json, $2::timestamptz) AS r(id)',
-    ),
-    list: named(
-      'list_events',
-      `SELECT ${columns('e')}, ${milliseconds('e.due_at')}, e.is_claimed
-       FROM {schema}.events e WHERE e.id > $1::bigint ORDER BY e.id LIMIT $2::int`,
-    ),
-    isOn: named('events_switch', FIND_SWITCH),
-    count: named(
-      'count_events',
-      `SELECT count(*) FILTER (WHERE e.attempts = 0), count(*) FILTER (WHERE e.is_claimed AND e.due_at > $1::timestamptz),
-         count(*) FROM {schema}.events e`,
-    ),
-  }
+export const EVENT_STATEMENTS = {
+  claim: `SELECT ${columns('r')} FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz) r`,
+  // These two return the last part of each event id.
+  settle: 'SELECT r.id FROM {schema}.settle_events_v1($1::json) AS r(id)',
+  extend: 'SELECT r.id FROM {schema}.extend_claims_v1($1::json, $2::timestamptz) AS r(id)',
+  list: `SELECT ${columns('e')}, ${milliseconds('e.due_at')}, e.is_claimed
+     FROM {schema}.events e WHERE e.id > $1::bigint ORDER BY e.id LIMIT $2::int`,
+  isOn: FIND_SWITCH,
+  count: `SELECT count(*) FILTER (WHERE e.attempts = 0), count(*) FILTER (WHERE e.is_claimed AND e.due_at > $1::timestamptz),
+       count(*) FROM {schema}.events e`,
 }
 
 export function readEvent(row: TextRow): StoredEvent {

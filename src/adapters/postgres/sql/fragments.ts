@@ -1,3 +1,5 @@
+import { LEFTOVERS } from './tables.js'
+
 /**
  * SQL that functions of the schema share. It is text in each of them, because calling another function would cost more
  * than most of it does.
@@ -65,19 +67,8 @@ export const READ_LIVE_ROWS = `
     IF r.status = 'active' THEN a := r; ELSE p := r; END IF;
   END LOOP;`
 
-/** The columns of a leftover that follow from the row `row`, and their values. */
-const LEFTOVER = [
-  'attempt_id',
-  'scope',
-  'bucket',
-  'key',
-  'storage_key',
-  'upload_id',
-  'since',
-  'writable_until',
-]
-const leftoverOf = (row: string) =>
-  LEFTOVER.map((column) => (column === 'since' ? 'p_now' : `${row}.${column}`)).join(', ')
+/** The columns of a leftover that follow from the row that ends. */
+const LEFTOVER = Object.keys(LEFTOVERS.columns).filter((column) => column !== 'due_at')
 
 /**
  * Inserts the leftovers of rows that end, from a relation that is named `row`. Keeps the newer one if a caller wrongly
@@ -85,7 +76,7 @@ const leftoverOf = (row: string) =>
  */
 export const insertLeftovers = (row: string, from: string) => `
     INSERT INTO {schema}.leftovers (${LEFTOVER.join(', ')})
-    SELECT ${leftoverOf(row)} ${from}
+    SELECT ${LEFTOVER.map((column) => (column === 'since' ? 'p_now' : `${row}.${column}`)).join(', ')} ${from}
     ON CONFLICT (attempt_id) DO UPDATE SET
       ${[...LEFTOVER.slice(1), 'due_at'].map((column) => `${column} = excluded.${column}`).join(', ')}`
 

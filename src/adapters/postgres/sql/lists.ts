@@ -1,6 +1,7 @@
 import { INDEX_PLANS } from './fragments.js'
 import { hasOtherName, hasUsualName, nameOf } from './names.js'
 import { leftoverText, objectText } from './rows.js'
+import { SUMS } from './tables.js'
 import { sumColumns } from './usage.js'
 
 /**
@@ -10,8 +11,7 @@ import { sumColumns } from './usage.js'
 export const LIST_SCOPES = `
 CREATE OR REPLACE FUNCTION {schema}.list_scopes_v1(p_after text, p_limit int)
 RETURNS TABLE (
-  scope text, bytes bigint, files bigint, reserved_bytes bigint, reserved_files bigint, pending_rows bigint,
-  deleted_rows bigint
+  scope text, ${SUMS.map((sum) => `${sum} bigint`).join(', ')}
 ) LANGUAGE plpgsql STABLE
 ${INDEX_PLANS} AS $body$
 #variable_conflict use_column

@@ -1,189 +1,139 @@
-import { type SchemaName, statement, versionedStatement } from './statement.js'
 import { leftoverColumns, objectColumns } from './rows.js'
+import { SUMS } from './tables.js'
 
 const LEFTOVER = leftoverColumns('l')
 const OBJECT = objectColumns('o')
-const OBJECT_WITHOUT_METADATA = objectColumns('o', { withMetadata: false })
+const sums = (row: string) => SUMS.map((sum) => `${row}.${sum}`).join(', ')
 
 /** Bounds below and above every id. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** The reads, one statement each. An index serves every condition, so no call reads rows that it does not return. */
-export function readStatements(schema: SchemaName) {
-  const named = (name: string, text: string) => versionedStatement(name, text, schema)
-  const firstId = `'${FIRST_ID}'::uuid`
-  const at = `o.bucket = $1 AND o.key = $2`
-  /**
-   * Accepts a row of the scope, or any row for `NULL`. The scope is compared as an expression, because an index by scope
-   * must not replace the index by key, see {@link pendingAt}. Postgres checks it before it reads long values of the row.
-   */
-  const ofScope = (parameter: string) => `(${parameter}::text IS NULL OR o.scope || '' = ${parameter})`
+const firstId = `'${FIRST_ID}'::uuid`
+const at = `o.bucket = $1 AND o.key = $2`
 
-  /**
-   * Finds the pending row of a key. The status is compared as an expression, which no index of pending rows matches. A
-   * plan made while such an index is small would scan all of it, and Postgres would keep that plan as the index grows.
-   */
-  const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`
+/**
+ * Accepts a row of the scope, or any row for `NULL`. The scope is compared as an expression, because an index by scope
+ * must not replace the index by key, see {@link pendingAt}. Postgres checks it before it reads long values of the row.
+ */
+const ofScope = (parameter: string) => `(${parameter}::text IS NULL OR o.scope || '' = ${parameter})`
 
-  /**
-   * Hides a value from the planner, behind a subquery.
-   *
-   * If the planner expects fewer rows of a scope than the limit, as it does without statistics, it would read and sort all of
-   * them. If it sees 'pending', it would do so by the index of pending rows by expiry. And while it sees values that make a plan
-   * look cheaper than the generic one, Postgres plans the statement again at each call, which takes longer than a page.
-   */
-  const hidden = (value: string) => `(SELECT ${value})`
-  const [scope, before, limit] = [hidden('$1::text'), hidden('$2::uuid'), hidden('$3::int')]
+/**
+ * Finds the pending row of a key. The status is compared as an expression, which no index of pending rows matches. A
+ * plan made while such an index is small would scan all of it, and Postgres would keep that plan as the index grows.
+ */
+const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`
 
-  /** Selects rows of one status, newest first. */
-  const newest = (columns: string, status: string, rows: string, lowestId = firstId) =>
-    `SELECT ${columns} FROM {schema}.objects o
-     WHERE o.scope = ${scope} AND o.status = ${hidden(`${status}::text`)} AND o.id < ${before} AND o.id >= ${lowestId}
-     ORDER BY o.id DESC LIMIT ${rows}`
+/**
+ * Hides a value from the planner, behind a subquery.
+ *
+ * If the planner expects fewer rows of a scope than the limit, as it does without statistics, it would read and sort all of
+ * them. If it sees 'pending', it would do so by the index of pending rows by expiry. And while it sees values that make a plan
+ * look cheaper than the generic one, Postgres plans the statement again at each call, which takes longer than a page.
+ */
+const hidden = (value: string) => `(SELECT ${value})`
+const [scope, before, limit] = [hidden('$1::text'), hidden('$2::uuid'), hidden('$3::int')]
 
-  /**
-   * Selects rows of one status and route, newest first. The row comparisons and their order match only the index by
-   * route. With equality, the index by scope costs the same while the table is empty, and Postgres may keep a plan that
-   * uses it and filters the whole scope.
-   */
-  const newestOfRoute = (columns: string, route: string, status: string, rows: string, lowestId = firstId) =>
-    `SELECT ${columns} FROM {schema}.objects o
-     WHERE o.scope = ${scope} AND o.route IS NOT NULL
-       AND (o.route, o.status, o.id) < (${route}, ${status}, ${before})
-       AND (o.route, o.status, o.id) >= (${route}, ${status}, ${lowestId})
-     ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT ${rows}`
+/** Selects rows of one status, newest first. */
+const newest = (columns: string, status: string, rows: string, lowestId = firstId) =>
+  `SELECT ${columns} FROM {schema}.objects o
+   WHERE o.scope = ${scope} AND o.status = ${hidden(`${status}::text`)} AND o.id < ${before} AND o.id >= ${lowestId}
+   ORDER BY o.id DESC LIMIT ${rows}`
 
-  /**
-   * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic
-   * plan reads and sorts the whole scope.
-   *
-   * A full page of active rows also bounds the pending ones. Below its last row, the index has an entry for every row that was
-   * once pending, until Postgres vacuums the table. With a route, Postgres passes these entries without reading their rows.
-   */
-  const newestLive = (
-    columns: string,
-    newestOf: (columns: string, status: string, rows: string, lowestId?: string) => string,
-  ) => {
-    const lastOfPage = `(${newestOf('o.id', `'active'`, `1 OFFSET ${limit} - 1`)})`
-    return `SELECT ${columns} FROM (
-       (${newestOf('o.*', `'active'`, limit)})
-       UNION ALL
-       (${newestOf('o.*', `'pending'`, limit, `coalesce(${lastOfPage}, ${firstId})`)})
-     ) o ORDER BY o.id DESC LIMIT ${limit}`
-  }
+/**
+ * Selects rows of one status and route, newest first. The row comparisons and their order match only the index by
+ * route. With equality, the index by scope costs the same while the table is empty, and Postgres may keep a plan that
+ * uses it and filters the whole scope.
+ */
+const newestOfRoute = (columns: string, route: string, status: string, rows: string, lowestId = firstId) =>
+  `SELECT ${columns} FROM {schema}.objects o
+   WHERE o.scope = ${scope} AND o.route IS NOT NULL
+     AND (o.route, o.status, o.id) < (${route}, ${status}, ${before})
+     AND (o.route, o.status, o.id) >= (${route}, ${status}, ${lowestId})
+   ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT ${rows}`
 
-  const lists = (columns: string) => ({
-    list: named('list', newest(columns, '$4', limit)),
-    listRoute: named('list_route', newestOfRoute(columns, hidden('$5::text'), hidden('$4::text'), limit)),
-    listLive: named('list_live', newestLive(columns, newest)),
-    listLiveRoute: named(
-      'list_live_route',
-      newestLive(columns, (part, ...more) => newestOfRoute(part, hidden('$4::text'), ...more)),
-    ),
-  })
+/**
+ * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic
+ * plan reads and sorts the whole scope.
+ *
+ * A full page of active rows also bounds the pending ones. Below its last row, the index has an entry for every row that was
+ * once pending, until Postgres vacuums the table. With a route, Postgres passes these entries without reading their rows.
+ */
+const newestLive = (
+  columns: string,
+  newestOf: (columns: string, status: string, rows: string, lowestId?: string) => string,
+) => {
+  const lastOfPage = `(${newestOf('o.id', `'active'`, `1 OFFSET ${limit} - 1`)})`
+  return `SELECT ${columns} FROM (
+     (${newestOf('o.*', `'active'`, limit)})
+     UNION ALL
+     (${newestOf('o.*', `'pending'`, limit, `coalesce(${lastOfPage}, ${firstId})`)})
+   ) o ORDER BY o.id DESC LIMIT ${limit}`
+}
 
-  return {
-    lists: lists(OBJECT),
-    listsWithoutMetadata: lists(OBJECT_WITHOUT_METADATA),
+/** The statements of the lists, for pages of rows with these columns. */
+const listsOf = (columns: string) => ({
+  list: newest(columns, '$4', limit),
+  listRoute: newestOfRoute(columns, hidden('$5::text'), hidden('$4::text'), limit),
+  listLive: newestLive(columns, newest),
+  listLiveRoute: newestLive(columns, (part, ...more) => newestOfRoute(part, hidden('$4::text'), ...more)),
+})
 
-    usage: named(
-      'usage',
-      `SELECT u.bytes, u.files, u.reserved_bytes, u.reserved_files, u.pending_rows, u.deleted_rows
-       FROM {schema}.scope_usage u WHERE u.scope = $1`,
-    ),
+export const LISTS = listsOf(OBJECT)
+export const LISTS_WITHOUT_METADATA = listsOf(objectColumns('o', { withMetadata: false }))
 
-    // 'active' sorts before 'pending'. History is read only if no row is live. The scope does not decide which row it is.
-    find: named(
-      'find',
-      `WITH live AS (
-         SELECT o.* FROM {schema}.objects o WHERE ${at} AND o.status <> 'deleted' ORDER BY o.status LIMIT 1
+/** The other reads, one statement each. An index serves every condition, so no call reads rows that it does not return. */
+export const READS = {
+  usage: `SELECT ${sums('u')} FROM {schema}.scope_usage u WHERE u.scope = $1`,
+
+  // 'active' sorts before 'pending'. History is read only if no row is live. The scope does not decide which row it is.
+  find: `WITH live AS (
+       SELECT o.* FROM {schema}.objects o WHERE ${at} AND o.status <> 'deleted' ORDER BY o.status LIMIT 1
+     )
+     SELECT ${OBJECT} FROM (
+       SELECT o.* FROM live o
+       UNION ALL (
+         SELECT o.* FROM {schema}.objects o
+         WHERE ${at} AND o.status = 'deleted' AND NOT EXISTS (SELECT FROM live) ORDER BY o.id DESC LIMIT 1
        )
-       SELECT ${OBJECT} FROM (
-         SELECT o.* FROM live o
-         UNION ALL (
-           SELECT o.* FROM {schema}.objects o
-           WHERE ${at} AND o.status = 'deleted' AND NOT EXISTS (SELECT FROM live) ORDER BY o.id DESC LIMIT 1
-         )
-       ) o WHERE ${ofScope('$3')}`,
-    ),
-    findActive: named(
-      'find_active',
-      `SELECT ${OBJECT} FROM {schema}.objects o WHERE ${at} AND o.status = 'active' AND ${ofScope('$3')}`,
-    ),
-    findPending: named(
-      'find_pending',
-      `SELECT ${OBJECT} FROM {schema}.objects o
-       WHERE ${pendingAt}
-         AND ($3::uuid IS NULL OR o.id = $3) AND ($4::text IS NULL OR o.upload_id = $4) AND ${ofScope('$5')}`,
-    ),
-    findPendingMultipart: named(
-      'find_pending_multipart',
-      `SELECT ${OBJECT} FROM {schema}.objects o
-       WHERE ${pendingAt}
-         AND o.upload_id IS NOT NULL AND o.declared_size = $3 AND o.expires_at > $4`,
-    ),
+     ) o WHERE ${ofScope('$3')}`,
+  findActive: `SELECT ${OBJECT} FROM {schema}.objects o WHERE ${at} AND o.status = 'active' AND ${ofScope('$3')}`,
+  findPending: `SELECT ${OBJECT} FROM {schema}.objects o
+     WHERE ${pendingAt}
+       AND ($3::uuid IS NULL OR o.id = $3) AND ($4::text IS NULL OR o.upload_id = $4) AND ${ofScope('$5')}`,
+  findPendingMultipart: `SELECT ${OBJECT} FROM {schema}.objects o
+     WHERE ${pendingAt}
+       AND o.upload_id IS NOT NULL AND o.declared_size = $3 AND o.expires_at > $4`,
 
-    // The first branch finds an object that was never replaced, and attempts.
-    findById: named(
-      'find_by_id',
-      `SELECT ${OBJECT} FROM (
-         SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = $1 AND o.id = $1
-         UNION ALL
-         SELECT o.* FROM {schema}.objects o WHERE o.id = $1 AND o.id <> o.attempt_id
-       ) o WHERE ${ofScope('$2')} ORDER BY o.status = 'deleted' LIMIT 1`,
-    ),
-    listScopes: named(
-      'list_scopes_v1',
-      `SELECT s.scope, s.bytes, s.files, s.reserved_bytes, s.reserved_files, s.pending_rows, s.deleted_rows
-       FROM {schema}.list_scopes_v1($1::text, $2::int) s`,
-    ),
-    listStored: named(
-      'list_stored_v1',
-      `SELECT n.name, n.object, n.leftover
-       FROM {schema}.list_stored_v1($1::text, $2::text, $3::text, $4::text, $5::int) n`,
-    ),
+  // The first branch finds an object that was never replaced, and attempts.
+  findById: `SELECT ${OBJECT} FROM (
+       SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = $1 AND o.id = $1
+       UNION ALL
+       SELECT o.* FROM {schema}.objects o WHERE o.id = $1 AND o.id <> o.attempt_id
+     ) o WHERE ${ofScope('$2')} ORDER BY o.status = 'deleted' LIMIT 1`,
+  listScopes: `SELECT s.scope, ${sums('s')} FROM {schema}.list_scopes_v1($1::text, $2::int) s`,
+  listStored: `SELECT n.name, n.object, n.leftover
+     FROM {schema}.list_stored_v1($1::text, $2::text, $3::text, $4::text, $5::int) n`,
 
-    listExpired: named(
-      'list_expired',
-      `SELECT ${OBJECT} FROM {schema}.objects o
-       WHERE o.status = 'pending' AND o.expires_at <= $1 AND (o.expires_at, o.id) > ($2, $3)
-       ORDER BY o.expires_at, o.id LIMIT $4`,
-    ),
-    // A range of one scope, because the order of an index of all scopes would match an equality. The planner could then walk the
-    // rows of all scopes.
-    listExpiredOfScope: named(
-      'list_expired_of_scope',
-      `SELECT ${OBJECT} FROM {schema}.objects o
-       WHERE o.status = 'pending' AND o.scope >= $5 AND o.scope <= $5 AND (o.scope, o.expires_at, o.id) > ($5, $2, $3)
-         AND o.expires_at <= $1
-       ORDER BY o.scope, o.expires_at, o.id LIMIT ${hidden('$4::int')}`,
-    ),
-    listLeftovers: named(
-      'list_leftovers',
-      `SELECT ${LEFTOVER} FROM {schema}.leftovers l
-       WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
-    ),
-    // As with expired rows.
-    listLeftoversOfScope: named(
-      'list_leftovers_of_scope',
-      `SELECT ${LEFTOVER} FROM {schema}.leftovers l
-       WHERE l.scope >= $4 AND l.scope <= $4 AND (l.scope, l.since, l.attempt_id) > ($4, $1, $2)
-       ORDER BY l.scope, l.since, l.attempt_id LIMIT ${hidden('$3::int')}`,
-    ),
-    listDueLeftovers: named(
-      'list_due_leftovers',
-      `SELECT ${LEFTOVER} FROM {schema}.leftovers l
-       WHERE (l.due_at, l.attempt_id) > ($1, $2) AND l.due_at <= $3 ORDER BY l.due_at, l.attempt_id LIMIT $4`,
-    ),
-    listDueLeftoversOfScope: named(
-      'list_due_leftovers_of_scope',
-      `SELECT ${LEFTOVER} FROM {schema}.leftovers l
-       WHERE l.scope >= $5 AND l.scope <= $5 AND (l.scope, l.due_at, l.attempt_id) > ($5, $1, $2)
-         AND (l.scope, l.due_at) <= ($5, $3)
-       ORDER BY l.scope, l.due_at, l.attempt_id LIMIT ${hidden('$4::int')}`,
-    ),
-
-    ping: statement('ping', 'SELECT 1', schema),
-  }
+  listExpired: `SELECT ${OBJECT} FROM {schema}.objects o
+     WHERE o.status = 'pending' AND o.expires_at <= $1 AND (o.expires_at, o.id) > ($2, $3)
+     ORDER BY o.expires_at, o.id LIMIT $4`,
+  // A range of one scope, because the order of an index of all scopes would match an equality. The planner could then walk the
+  // rows of all scopes.
+  listExpiredOfScope: `SELECT ${OBJECT} FROM {schema}.objects o
+     WHERE o.status = 'pending' AND o.scope >= $5 AND o.scope <= $5 AND (o.scope, o.expires_at, o.id) > ($5, $2, $3)
+       AND o.expires_at <= $1
+     ORDER BY o.scope, o.expires_at, o.id LIMIT ${hidden('$4::int')}`,
+  listLeftovers: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
+     WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
+  // As with expired rows.
+  listLeftoversOfScope: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
+     WHERE l.scope >= $4 AND l.scope <= $4 AND (l.scope, l.since, l.attempt_id) > ($4, $1, $2)
+     ORDER BY l.scope, l.since, l.attempt_id LIMIT ${hidden('$3::int')}`,
+  listDueLeftovers: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
+     WHERE (l.due_at, l.attempt_id) > ($1, $2) AND l.due_at <= $3 ORDER BY l.due_at, l.attempt_id LIMIT $4`,
+  listDueLeftoversOfScope: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
+     WHERE l.scope >= $5 AND l.scope <= $5 AND (l.scope, l.due_at, l.attempt_id) > ($5, $1, $2)
+       AND (l.scope, l.due_at) <= ($5, $3)
+     ORDER BY l.scope, l.due_at, l.attempt_id LIMIT ${hidden('$4::int')}`,
 }

@@ -2,6 +2,7 @@ import { StorageError } from '../../../core/errors.js'
 import { parseJson } from '../../../core/json.js'
 import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import type { TextRow } from '../connection/database.js'
+import { columnsOf, LEFTOVERS, OBJECTS } from './tables.js'
 
 /**
  * Converts a date to whole milliseconds since 1970, independent of the time zone and date style of the session. A
@@ -12,66 +13,32 @@ export const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 10
 /** Sorts before every date. As `due_at` it marks a leftover that was never put off. */
 export const BEFORE_ALL_DATES = '-infinity'
 
-type Kind = 'text' | 'number' | 'json' | 'date'
+/** An SQL value and the type of its column. */
+type Value = readonly [value: string, type: string]
 
-/**
- * The columns of an object in the order of {@link readObject}. A release appends its own: processes of the one before read the
- * results of its functions.
- */
-const OBJECT_COLUMNS: Readonly<Record<string, Kind>> = {
-  id: 'text',
-  attempt_id: 'text',
-  scope: 'text',
-  bucket: 'text',
-  key: 'text',
-  status: 'text',
-  route: 'text',
-  filename: 'text',
-  content_type: 'text',
-  size: 'number',
-  declared_size: 'number',
-  e_tag: 'text',
-  metadata: 'json',
-  storage_key: 'text',
-  upload_id: 'text',
-  expires_at: 'date',
-  created_at: 'date',
-  updated_at: 'date',
-  confirmed_at: 'date',
-  deleted_at: 'date',
-}
-
-/** The columns of a leftover in the order of {@link readLeftover}. */
-const LEFTOVER_VALUES: readonly (readonly [value: (row: string) => string, kind: Kind])[] = [
-  ...['attempt_id', 'scope', 'bucket', 'key', 'storage_key', 'upload_id'].map(
-    (column) => [(row: string) => `${row}.${column}`, 'text'] as const,
-  ),
-  [(row) => `${row}.since`, 'date'],
-  [(row) => `${row}.writable_until`, 'date'],
-  [(row) => `nullif(${row}.due_at, '${BEFORE_ALL_DATES}'::timestamptz)`, 'date'],
-]
-
-const asColumn = (value: string, kind: Kind) => (kind === 'date' ? milliseconds(value) : value)
+const asColumn = ([value, type]: Value) => (type.startsWith('timestamp') ? milliseconds(value) : value)
 
 /** In a JSON list numbers are strings, because a number of JavaScript can't hold every bigint. */
-const asText = (value: string, kind: Kind) => (kind === 'text' ? value : `${asColumn(value, kind)}::text`)
+const asText = (value: Value) => (/^(?:text|uuid)/.test(value[1]) ? value[0] : `${asColumn(value)}::text`)
 
 /** Builds a JSON list of strings. One text costs a fraction of as many columns, whose names and types Postgres would send. */
-const jsonList = (values: readonly string[]) => `pg_catalog.json_build_array(
-      ${values.join(', ')}
+const jsonList = (values: readonly Value[]) => `pg_catalog.json_build_array(
+      ${values.map(asText).join(', ')}
     )::text`
 
+/**
+ * The columns of an object in the order of {@link readObject}: all but one that only writes need. A release appends its own:
+ * processes of the one before read the results of its functions.
+ */
+const OBJECT_COLUMNS = columnsOf(OBJECTS).filter(([column]) => column !== 'writable_until')
 const objectValues = (row: string) =>
-  Object.entries(OBJECT_COLUMNS).map(([column, kind]) => [`${row}.${column}`, kind] as const)
-const leftoverValues = (row: string) => LEFTOVER_VALUES.map(([value, kind]) => [value(row), kind] as const)
+  OBJECT_COLUMNS.map(([column, type]): Value => [`${row}.${column}`, type])
 
-export const objectText = (row: string) => jsonList(objectValues(row).map((value) => asText(...value)))
+export const objectText = (row: string) => jsonList(objectValues(row))
 
 /** Selects a column of an object from its JSON list. */
 export const objectValueIn = (list: string, column: string) =>
-  `(${list}::json->>${Object.keys(OBJECT_COLUMNS).indexOf(column)})`
-
-export const leftoverText = (row: string) => jsonList(leftoverValues(row).map((value) => asText(...value)))
+  `(${list}::json->>${OBJECT_COLUMNS.findIndex(([name]) => name === column)})`
 
 /**
  * Returns the columns of an object. `row` is an alias or a composite value. Without metadata, that column is `NULL` and
@@ -79,14 +46,19 @@ export const leftoverText = (row: string) => jsonList(leftoverValues(row).map((v
  */
 export function objectColumns(row: string, { withMetadata } = { withMetadata: true }): string {
   return objectValues(row)
-    .map(([value, kind]) => (kind === 'json' && !withMetadata ? 'NULL::json' : asColumn(value, kind)))
+    .map((value) => (value[1] === 'json' && !withMetadata ? 'NULL::json' : asColumn(value)))
     .join(', ')
 }
 
-export const leftoverColumns = (row: string) =>
-  leftoverValues(row)
-    .map((value) => asColumn(...value))
-    .join(', ')
+/** The columns of a leftover in the order of {@link readLeftover}. */
+const leftoverValues = (row: string) =>
+  columnsOf(LEFTOVERS).map(([column, type]): Value => {
+    const value = `${row}.${column}`
+    return [column === 'due_at' ? `nullif(${value}, '${BEFORE_ALL_DATES}'::timestamptz)` : value, type]
+  })
+
+export const leftoverText = (row: string) => jsonList(leftoverValues(row))
+export const leftoverColumns = (row: string) => leftoverValues(row).map(asColumn).join(', ')
 
 /** Reads the record whose columns start at this index. Returns `null` if its id is `NULL`. */
 export function readObject(row: TextRow, from = 0): StorageObject | null {
@@ -123,13 +95,13 @@ export function readObjects(rows: readonly TextRow[]): StorageObject[] {
 export function readLeftover(row: TextRow): Leftover {
   return {
     attemptId: row[0]!,
-    scope: row[1]!,
-    bucket: row[2]!,
-    key: row[3]!,
-    storageKey: row[4]!,
-    uploadId: row[5]!,
-    since: readDate(row[6]),
-    writableUntil: readDate(row[7]),
+    bucket: row[1]!,
+    key: row[2]!,
+    storageKey: row[3]!,
+    uploadId: row[4]!,
+    since: readDate(row[5]),
+    writableUntil: readDate(row[6]),
+    scope: row[7]!,
     dueAt: dateOrNull(row[8]),
   }
 }

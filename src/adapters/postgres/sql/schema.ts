@@ -26,7 +26,7 @@ import { VERSION_1 } from './version-1.js'
  *   reports as an outdated schema. No call has to read the version first.
  *
  * Code of a newer version refuses an older schema the same way: every version after the first creates a marker type, and
- * all statements of that version mention it. See `versionedStatement` in statement.ts.
+ * all statements of that version mention it. See `versioned` in statement.ts.
  */
 export interface Schema {
   /** The number of this definition. Versions start at 1 and have no gaps. */

@@ -1,7 +1,12 @@
 import { utf8Length } from '../../../core/bytes.js'
+import { RecentEntries } from '../../../core/recent-entries.js'
 import { shown, textFlaw } from '../../../core/store/validation/checks.js'
 import type { Statement } from '../connection/database.js'
+import { EVENT_STATEMENTS } from './event-statements.js'
+import { LISTS, LISTS_WITHOUT_METADATA, READS } from './reads.js'
 import { SCHEMA } from './schema.js'
+import { USAGE_CHECKS } from './usage-checks.js'
+import { TRIES, WRITES } from './writes.js'
 
 const MAX_BYTES = 63
 
@@ -49,15 +54,41 @@ export function statement(name: string, text: string, schema: SchemaName): State
   return { name: `svc_db_${name}_${fingerprint(complete)}`, text: complete }
 }
 
+/** The statements of the calls on a schema. */
+export type Statements = ReturnType<typeof buildStatements>
+
+export const buildStatements = (schema: SchemaName) => ({
+  lists: versioned(LISTS, schema),
+  listsWithoutMetadata: versioned(LISTS_WITHOUT_METADATA, schema),
+  reads: versioned(READS, schema),
+  writes: versioned(WRITES, schema),
+  tries: versioned(TRIES, schema),
+  usage: versioned(USAGE_CHECKS, schema),
+  events: versioned(EVENT_STATEMENTS, schema),
+})
+
+/** Building them takes milliseconds, and workers may create a store for each request. */
+const recentStatements = new RecentEntries<Statements>(8)
+
+export function statementsOf(schema: SchemaName): Statements {
+  const statements = recentStatements.get(schema.name) ?? buildStatements(schema)
+  recentStatements.set(schema.name, statements)
+  return statements
+}
+
 /**
- * Builds a statement that fails on a schema that was not migrated to the version of this code, because it mentions the type that
+ * Builds statements that fail on a schema that was not migrated to the version of this code, because they mention the type that
  * exists from that version on. Without it, code of a version that only adds an index would run on the older schema. Postgres
- * resolves the type when it parses the statement and drops the unused subquery from the plan, so executing it costs nothing.
+ * resolves the type when it parses a statement and drops the unused subquery from the plan, so executing it costs nothing.
  */
-export function versionedStatement(name: string, text: string, schema: SchemaName): Statement {
+function versioned<Texts extends Readonly<Record<string, string>>>(texts: Texts, schema: SchemaName) {
   const needed = `needed AS (SELECT NULL::{schema}.${markerType(SCHEMA.version, schema)})`
-  const [, rest] = /^\s*WITH\s([^]*)$/.exec(text) ?? []
-  return statement(name, `WITH ${needed}${rest === undefined ? ` ${text}` : `, ${rest}`}`, schema)
+  const statements = Object.entries(texts).map(([name, text]) => {
+    const [, rest] = /^\s*WITH\s([^]*)$/.exec(text) ?? []
+    const complete = `WITH ${needed}${rest === undefined ? ` ${text}` : `, ${rest}`}`
+    return [name, statement(name, complete, schema)] as const
+  })
+  return Object.fromEntries(statements) as Readonly<Record<keyof Texts, Statement>>
 }
 
 /**

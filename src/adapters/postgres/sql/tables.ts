@@ -46,7 +46,10 @@ export interface CompositeType {
 // COLLATE "C" compares strings byte for byte in every database.
 const TEXT = 'text COLLATE "C"'
 const TIME = 'timestamp with time zone'
-const COUNTER = 'bigint NOT NULL DEFAULT 0'
+
+/** Returns the columns of a table by name, in order, with their types. */
+export const columnsOf = ({ columns }: Pick<Table, 'columns'>) =>
+  Object.entries(columns).map(([name, type]) => [name, typeof type === 'string' ? type : type.type] as const)
 
 /** Holds the schema version, in its only row. */
 export const VERSION_TABLE: Table = {
@@ -66,7 +69,7 @@ export const VERSION_TABLE: Table = {
   indexes: [],
 }
 
-const OBJECTS: Table = {
+export const OBJECTS: Table = {
   name: 'objects',
   comment: 'Objects: pending (an upload in progress), active or deleted (history).',
   since: 1,
@@ -161,19 +164,23 @@ const OBJECTS: Table = {
   ],
 }
 
-// "files" is the number of active rows, so the table has a count for every status.
+/** The sums of a scope. `files` is the number of active rows, so there is a count for every status. */
+export const SUMS = [
+  'bytes',
+  'files',
+  'reserved_bytes',
+  'reserved_files',
+  'pending_rows',
+  'deleted_rows',
+] as const
+
 const SCOPE_USAGE: Table = {
   name: 'scope_usage',
   comment: 'The sums of each scope, updated in the transaction that changes its rows.',
   since: 1,
   columns: {
     scope: `${TEXT} NOT NULL`,
-    bytes: COUNTER,
-    files: COUNTER,
-    reserved_bytes: COUNTER,
-    reserved_files: COUNTER,
-    pending_rows: COUNTER,
-    deleted_rows: COUNTER,
+    ...Object.fromEntries(SUMS.map((sum) => [sum, 'bigint NOT NULL DEFAULT 0'])),
   },
   primaryKey: 'scope',
   indexes: [],
@@ -181,7 +188,7 @@ const SCOPE_USAGE: Table = {
   settings: 'fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000',
 }
 
-const LEFTOVERS: Table = {
+export const LEFTOVERS: Table = {
   name: 'leftovers',
   comment: 'Bytes that may still be in the bucket although no object refers to them.',
   since: 1,

@@ -1,9 +1,9 @@
 import type { ScopeUsage, UsageDifference } from '../../../core/store/records.js'
 import { sameUsage } from '../../../core/store/lifecycle/usage.js'
 import type { TextRow } from '../connection/database.js'
-import { type SchemaName, versionedStatement } from './statement.js'
 import { readNumber } from './rows.js'
-import { counted, sumColumns, SUMS } from './usage.js'
+import { SUMS } from './tables.js'
+import { counted, sumColumns } from './usage.js'
 
 /**
  * Number of rows of objects or counters from which on a page ends with its scope. Keeps each statement short, whatever the size
@@ -11,44 +11,31 @@ import { counted, sumColumns, SUMS } from './usage.js'
  */
 const PAGE_ROWS = 10_000
 
-/** Statements that compare the counters with the rows and correct them. */
-export function usageStatements(schema: SchemaName) {
-  const named = (name: string, text: string) => versionedStatement(name, text, schema)
+/** Joins counters and rows of one snapshot. Each write changes both in one transaction, so they agree at any moment. */
+const joined = (range: (scope: string) => string) => `
+  (${counted(`WHERE ${range('o.scope')}`)}
+  ) c FULL JOIN (SELECT u.* FROM {schema}.scope_usage u WHERE ${range('u.scope')}) u ON u.scope = c.scope`
+const compared = `coalesce(c.scope, u.scope), ${sumColumns('u')}, ${sumColumns('c')}`
+const differ = `(${sumColumns('u')}) <> (${sumColumns('c')})`
 
-  /** Joins counters and rows of one snapshot. Each write changes both in one transaction, so they agree at any moment. */
-  const joined = (range: (scope: string) => string) => `
-    (${counted(`WHERE ${range('o.scope')}`)}
-    ) c FULL JOIN (SELECT u.* FROM {schema}.scope_usage u WHERE ${range('u.scope')}) u ON u.scope = c.scope`
-  const compared = `coalesce(c.scope, u.scope), ${sumColumns('u')}, ${sumColumns('c')}`
-  const differ = `(${sumColumns('u')}) <> (${sumColumns('c')})`
+const nextScope = (table: string) =>
+  `(SELECT s.scope FROM {schema}.${table} s WHERE s.scope > $1 ORDER BY s.scope LIMIT 1 OFFSET ${PAGE_ROWS})`
+const lastScope = (table: string) => `(SELECT max(s.scope) FROM {schema}.${table} s WHERE s.scope > $1)`
 
-  const nextScope = (table: string) =>
-    `(SELECT s.scope FROM {schema}.${table} s WHERE s.scope > $1 ORDER BY s.scope LIMIT 1 OFFSET ${PAGE_ROWS})`
-  const lastScope = (table: string) => `(SELECT max(s.scope) FROM {schema}.${table} s WHERE s.scope > $1)`
-
-  return {
-    /** Compares the scopes after one. Each row begins with the last of these scopes, which is `NULL` if there is none. */
-    check: named(
-      'check_usage',
-      `WITH page AS (
-         SELECT coalesce(
-           least(${nextScope('objects')}, ${nextScope('scope_usage')}),
-           greatest(${lastScope('objects')}, ${lastScope('scope_usage')})
-         ) AS upto
-       )
-       SELECT p.upto, ${compared}
-       FROM page p LEFT JOIN (${joined((scope) => `${scope} > $1 AND ${scope} <= (SELECT p.upto FROM page p)`)}
-       ) ON ${differ} ORDER BY 2`,
-    ),
-    checkScope: named(
-      'check_usage_of_scope',
-      `SELECT ${compared} FROM ${joined((scope) => `${scope} = $1`)} WHERE ${differ}`,
-    ),
-    repairScope: named(
-      'repair_usage_v1',
-      `SELECT $1::text, ${sumColumns('(r.recorded)')}, ${sumColumns('(r.actual)')} FROM {schema}.repair_usage_v1($1::text) r`,
-    ),
-  }
+/** Compares the counters with the rows and corrects them. */
+export const USAGE_CHECKS = {
+  /** Compares the scopes after one. Each row begins with the last of these scopes, which is `NULL` if there is none. */
+  check: `WITH page AS (
+       SELECT coalesce(
+         least(${nextScope('objects')}, ${nextScope('scope_usage')}),
+         greatest(${lastScope('objects')}, ${lastScope('scope_usage')})
+       ) AS upto
+     )
+     SELECT p.upto, ${compared}
+     FROM page p LEFT JOIN (${joined((scope) => `${scope} > $1 AND ${scope} <= (SELECT p.upto FROM page p)`)}
+     ) ON ${differ} ORDER BY 2`,
+  checkScope: `SELECT ${compared} FROM ${joined((scope) => `${scope} = $1`)} WHERE ${differ}`,
+  repairScope: `SELECT $1::text, ${sumColumns('(r.recorded)')}, ${sumColumns('(r.actual)')} FROM {schema}.repair_usage_v1($1::text) r`,
 }
 
 /** Returns the scopes whose usage differs. A difference in the counters of `countByScope` alone is not reported. */

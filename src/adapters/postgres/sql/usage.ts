@@ -1,14 +1,6 @@
 import { WRITABLE } from './fragments.js'
+import { SUMS } from './tables.js'
 
-/** The sums of a scope, as the table `scope_usage` has them. */
-export const SUMS = [
-  'bytes',
-  'files',
-  'reserved_bytes',
-  'reserved_files',
-  'pending_rows',
-  'deleted_rows',
-] as const
 type Sum = (typeof SUMS)[number]
 
 /** An SQL expression for each sum. One that is left out is 0. */

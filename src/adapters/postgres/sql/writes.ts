@@ -1,65 +1,52 @@
 import type { QuotaLimits } from '../../../core/store/driver.js'
 import type { TextRow } from '../connection/database.js'
-import { type SchemaName, versionedStatement } from './statement.js'
 import { ARGUMENTS, type Argument } from './arguments.js'
 import { tryLock } from './fragments.js'
 import { objectColumns, readNumber } from './rows.js'
 
-/**
- * The writes. Each calls one function of the schema, so each is one round trip and one transaction.
- *
- * Those that can be batched first try to lock their keys. Trying never waits, so a key that another transaction holds
- * delays only its own writes.
- */
-export type WriteStatements = ReturnType<typeof writeStatements>
+const callOf = (name: string, types: readonly string[]) =>
+  `{schema}.${name}(${types.map((type, index) => `$${index + 1}::${type}`).join(', ')})`
+const typesOf = (list: readonly Argument<never>[]) => list.map(({ type }) => type)
+/** Calls a function that returns a `WriteResult`. */
+const resultOf = (name: string, list: readonly Argument<never>[]) => `SELECT ${callOf(name, typesOf(list))}`
+const rowsOf = (name: string, columns: string, types: readonly string[]) =>
+  `SELECT ${columns} FROM ${callOf(name, types)} r`
 
-export function writeStatements(schema: SchemaName) {
-  const named = (name: string, text: string) => versionedStatement(name, text, schema)
-  const callOf = (name: string, types: readonly string[]) =>
-    `{schema}.${name}(${types.map((type, index) => `$${index + 1}::${type}`).join(', ')})`
-  const typesOf = (list: readonly Argument<never>[]) => list.map(({ type }) => type)
-  /** Calls a function that returns a `WriteResult`. */
-  const call = (name: string, list: readonly Argument<never>[]) =>
-    named(name, `SELECT ${callOf(name, typesOf(list))}`)
-  /** The same, and a statement that returns NULL instead of waiting if another transaction holds a key with one of these names. */
-  const tryOrCall = (name: string, list: readonly Argument<never>[], ...names: readonly string[]) => {
-    const at = (argument: string) => `$${list.findIndex(({ name }) => name === argument) + 1}::text`
-    const tries = names.map((key) => tryLock(at('bucket'), at(key))).join(' AND ')
-    return {
-      try: named(`try_${name}`, `SELECT CASE WHEN ${tries} THEN ${callOf(name, typesOf(list))} END`),
-      wait: call(name, list),
-    }
-  }
-  const rows = (name: string, columns: string, types: readonly string[]) =>
-    named(name, `SELECT ${columns} FROM ${callOf(name, types)} r`)
+/** The writes. Each calls one function of the schema, so each is one round trip and one transaction. */
+export const WRITES = {
+  reserve: resultOf('reserve_v1', ARGUMENTS.reserve),
+  confirm: resultOf('confirm_v1', ARGUMENTS.confirm),
+  batch: rowsOf('write_batch_v2', 'r.place, r.answer', ['text', 'json']),
+  setUploadId: rowsOf(
+    'set_upload_id_v1',
+    `r.outcome, ${objectColumns('(r.obj)')}`,
+    typesOf(ARGUMENTS.setUploadId),
+  ),
+  update: resultOf('update_v1', ARGUMENTS.update),
+  transfer: resultOf('transfer_v1', ARGUMENTS.transfer),
+  adopt: resultOf('adopt_v1', ARGUMENTS.adopt),
+  adoptBatch: rowsOf('adopt_batch_v1', 'r.place, r.answer', ['text', 'json']),
+  // A function with a single composite result returns it as a row.
+  release: rowsOf('release_v1', objectColumns('r'), typesOf(ARGUMENTS.release)),
+  remove: rowsOf('remove_v2', objectColumns('r'), typesOf(ARGUMENTS.remove)),
+  purgeExpired: rowsOf('purge_expired_v1', objectColumns('r'), ['text', 'timestamptz', 'int', 'timestamptz']),
+  purgeDeleted: rowsOf('purge_deleted_v2', 'r.scope, r.dropped', ['text', 'timestamptz', 'int']),
+  forgetLeftover: 'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',
+  deferLeftover: 'UPDATE {schema}.leftovers l SET due_at = $2 WHERE l.attempt_id = $1 RETURNING l.attempt_id',
+}
 
-  return {
-    reserve: tryOrCall('reserve_v1', ARGUMENTS.reserve, 'key'),
-    confirm: tryOrCall('confirm_v1', ARGUMENTS.confirm, 'key'),
-    batch: rows('write_batch_v2', 'r.place, r.answer', ['text', 'json']),
-    setUploadId: rows(
-      'set_upload_id_v1',
-      `r.outcome, ${objectColumns('(r.obj)')}`,
-      typesOf(ARGUMENTS.setUploadId),
-    ),
-    update: call('update_v1', ARGUMENTS.update),
-    transfer: call('transfer_v1', ARGUMENTS.transfer),
-    adopt: tryOrCall('adopt_v1', ARGUMENTS.adopt, 'key', 'storage_key'),
-    adoptBatch: rows('adopt_batch_v1', 'r.place, r.answer', ['text', 'json']),
-    // A function with a single composite result returns it as a row.
-    release: rows('release_v1', objectColumns('r'), typesOf(ARGUMENTS.release)),
-    remove: rows('remove_v2', objectColumns('r'), typesOf(ARGUMENTS.remove)),
-    purgeExpired: rows('purge_expired_v1', objectColumns('r'), ['text', 'timestamptz', 'int', 'timestamptz']),
-    purgeDeleted: rows('purge_deleted_v2', 'r.scope, r.dropped', ['text', 'timestamptz', 'int']),
-    forgetLeftover: named(
-      'forget_leftover',
-      'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',
-    ),
-    deferLeftover: named(
-      'defer_leftover',
-      'UPDATE {schema}.leftovers l SET due_at = $2 WHERE l.attempt_id = $1 RETURNING l.attempt_id',
-    ),
-  }
+/** Makes a write, or returns NULL instead of waiting if another transaction holds a key with one of these names. */
+const tryTo = (write: string, list: readonly Argument<never>[], ...names: readonly string[]) => {
+  const at = (argument: string) => `$${list.findIndex(({ name }) => name === argument) + 1}::text`
+  const tries = names.map((key) => tryLock(at('bucket'), at(key))).join(' AND ')
+  return `SELECT CASE WHEN ${tries} THEN ${callOf(write, typesOf(list))} END`
+}
+
+/** The writes that can be batched. Trying never waits, so a key that another transaction holds delays only its own writes. */
+export const TRIES = {
+  reserve: tryTo('reserve_v1', ARGUMENTS.reserve, 'key'),
+  confirm: tryTo('confirm_v1', ARGUMENTS.confirm, 'key'),
+  adopt: tryTo('adopt_v1', ARGUMENTS.adopt, 'key', 'storage_key'),
 }
 
 /**
