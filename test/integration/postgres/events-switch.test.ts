@@ -61,11 +61,9 @@ describePostgres('the switch of events', (url) => {
     const found = await switchedOn()
     await newStore(false).migrate()
     await newStore(true).migrate()
-    await database().script(switchEventsText(false, name(), { found, milliseconds: null }))
+    await database().script(switchEventsText(false, name(), { found, isPatient: true }))
     expect(await switchedOn()).not.toBe(null)
-    await database().script(
-      switchEventsText(false, name(), { found: await switchedOn(), milliseconds: null }),
-    )
+    await database().script(switchEventsText(false, name(), { found: await switchedOn(), isPatient: true }))
     expect(await switchedOn()).toBe(null)
   })
 

@@ -1,7 +1,8 @@
 import type { Database } from '../connection/database.js'
 import { sqlState, wasRolledBack } from '../connection/failures.js'
 import { type SchemaName, statement } from '../sql/statement.js'
-import { concurrentText, dropIndexText, type AddedIndex } from './additions.js'
+import type { Index } from '../sql/tables.js'
+import { concurrentText, dropIndexText, type Addition } from './additions.js'
 import { TOLD_VERSION } from './version.js'
 
 const POLL_MILLISECONDS = 200
@@ -22,7 +23,8 @@ const DUPLICATE_TABLE = '42P07'
 export async function buildConcurrentIndex(
   database: Database,
   schema: SchemaName,
-  addition: AddedIndex,
+  index: Index,
+  addition: Addition,
 ): Promise<void> {
   const readState = statement('index_state', INDEX_STATE, schema)
   const claim = statement('index_claim', CLAIM, schema)
@@ -30,10 +32,10 @@ export async function buildConcurrentIndex(
 
   for (;;) {
     try {
-      const index = await indexState()
+      const state = await indexState()
       // A table that is missing is created together with its indexes.
-      if (!index || index.isValid) return
-      if (!index.isBusy && (await buildUnlessClaimed())) continue
+      if (!state || state.isValid) return
+      if (!state.isBusy && (await buildUnlessClaimed())) continue
     } catch (error) {
       if (!wasRolledBack(error) && sqlState(error) !== DUPLICATE_TABLE) throw error
     }
@@ -41,7 +43,7 @@ export async function buildConcurrentIndex(
   }
 
   async function indexState() {
-    const [row] = await database.run(readState, [addition.index.name, addition.table])
+    const [row] = await database.run(readState, [index.name, addition.table])
     if (!row) return null
     const [exists, isValid, isBusy] = row.map((value) => value === 't')
     return { exists, isValid, isBusy }
@@ -53,9 +55,9 @@ export async function buildConcurrentIndex(
     if (!token) return false
     try {
       // Another process may have built the index, or started to, since the last look.
-      const index = await indexState()
-      if (!index || index.isValid || index.isBusy) return false
-      if (index.exists) await database.script(dropIndexText(addition, schema))
+      const state = await indexState()
+      if (!state || state.isValid || state.isBusy) return false
+      if (state.exists) await database.script(dropIndexText(index, schema))
       await database.script(concurrentText(addition, schema))
       return true
     } finally {

@@ -1,6 +1,8 @@
 import { EVENTS_SWITCH, FIND_SWITCH } from '../sql/events.js'
-import { inSchema, type SchemaName } from '../sql/statement.js'
+import type { SchemaName } from '../sql/statement.js'
 import { MIGRATION_LOCK } from '../sql/fragments.js'
+import { relation } from '../sql/tables.js'
+import { changeText } from './additions.js'
 
 /** The triggers that record events: what they follow, and which rows are active. Nothing else calls their function. */
 const TRIGGERS = [
@@ -22,46 +24,33 @@ export const TRIGGER_CATALOG: ReadonlyMap<string, string> = new Map(
 export interface SwitchOptions {
   /** Turns events off only if this is still the number of the trigger. `null`: whatever its number is. */
   readonly found: string | null
-  /** Gives up after this time without the lock of the table, behind which all writers wait. `null`: never. */
-  readonly milliseconds: number | null
+  readonly isPatient: boolean
 }
 
 /**
- * Builds one statement that turns events on or off, unless they are. It waits for the writers of the table, so every
- * later change is recorded, or none.
+ * Builds one statement that turns events on or off, unless they are: see {@link changeText}. It waits for the writers of the table,
+ * so every later change is recorded, or none.
  */
 export function switchEventsText(
   events: boolean,
   schema: SchemaName,
-  { found, milliseconds }: SwitchOptions,
+  { found, isPatient }: SwitchOptions,
 ): string {
-  const isNeeded = events
-    ? `NOT EXISTS (${FIND_SWITCH})`
-    : `EXISTS (${FIND_SWITCH}${found === null ? '' : ` AND t.oid = ${Number(found)}`})`
-  const limit =
-    milliseconds === null ? '' : `PERFORM set_config('lock_timeout', '${milliseconds}ms', true);\n    `
-  return inSchema(
-    `DO $events$
-DECLARE
-  previous text := current_setting('lock_timeout');
-BEGIN
-  PERFORM ${MIGRATION_LOCK};
-  IF ${isNeeded} THEN
-    ${limit}${TRIGGERS.map(events ? createTrigger : dropTrigger).join('\n    ')}
-    PERFORM set_config('lock_timeout', previous, true);
-  END IF;
-END
-$events$`,
-    schema,
-  )
+  return changeText(schema, {
+    before: `PERFORM ${MIGRATION_LOCK};`,
+    isNeeded: events
+      ? `NOT EXISTS (${FIND_SWITCH})`
+      : `EXISTS (${FIND_SWITCH}${found === null ? '' : ` AND t.oid = ${Number(found)}`})`,
+    change: TRIGGERS.map(events ? createTrigger : dropTrigger).join('\n    '),
+    isPatient,
+  })
 }
 
 /** Replaces triggers that were copied from another schema, whose function would record the events there. */
 export const REPLACE_FOREIGN_TRIGGERS = `  IF EXISTS (
     SELECT FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
-    JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = {schema-literal} AND c.relname = 'objects' AND p.pronamespace <> n.oid
-      AND t.tgname IN (${TRIGGERS.map(({ name }) => `'${name}'`).join(', ')})
+    JOIN (${relation('objects')}) ON c.oid = t.tgrelid
+    WHERE p.pronamespace <> n.oid AND t.tgname IN (${TRIGGERS.map(({ name }) => `'${name}'`).join(', ')})
   ) THEN
     ${[...TRIGGERS.map(dropTrigger), ...TRIGGERS.map(createTrigger)].join('\n    ')}
   END IF;

@@ -5,11 +5,10 @@ import { databaseError, sqlState, wasRolledBack } from '../connection/failures.j
 import { SCHEMA, type Schema } from '../sql/schema.js'
 import type { SchemaName } from '../sql/statement.js'
 import { readNumber } from '../sql/rows.js'
-import { additionsTo, promptColumnsText } from './additions.js'
-import { readParts } from './catalog.js'
+import { additionsTo, changeText } from './additions.js'
 import { buildConcurrentIndex } from './concurrent-index.js'
 import { switchEventsText } from './events-switch.js'
-import { differences, expectedCatalog } from './expected-catalog.js'
+import { differences, expectedCatalog, readParts } from './catalog.js'
 import { migrationBlock, READ_FOUND_VERSION } from './text.js'
 import { incompatibility, readVersion, type SchemaVersion } from './version.js'
 
@@ -18,8 +17,6 @@ const NEW_SNAPSHOTS = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 const MAX_RETRIES = 5
 
-/** Maximum wait for the lock of a table. All other transactions of the table wait behind it. */
-const TABLE_LOCK_MILLISECONDS = 100
 /** Lets the transactions continue that waited. */
 const PAUSE_MILLISECONDS = 300
 /** SQLSTATE of a lock that was not available within its timeout. */
@@ -47,8 +44,7 @@ export async function migrate(
     // The switch at the beginning of the migration. One that was turned on later stays.
     const found = before.eventsSwitch
     if (events !== null && events !== (found !== null)) {
-      const options = { found, milliseconds: TABLE_LOCK_MILLISECONDS }
-      await runPromptly(database, switchEventsText(events, schema, options))
+      await runPromptly(database, switchEventsText(events, schema, { found, isPatient: false }))
     }
     return result
   } catch (error) {
@@ -73,8 +69,9 @@ async function migrateSchema(
     if (!isEmpty && after.hasTable) {
       // One by one, each in a separate transaction, without blocking writers.
       for (const addition of definition.tables.flatMap(additionsTo)) {
-        if (addition.kind === 'index') await buildConcurrentIndex(database, schema, addition)
-        else await runPromptly(database, promptColumnsText(addition, TABLE_LOCK_MILLISECONDS, schema))
+        const { isMissing: isNeeded, statement } = addition
+        if (addition.index) await buildConcurrentIndex(database, schema, addition.index, addition)
+        else await runPromptly(database, changeText(schema, { isNeeded, change: `${statement};` }))
       }
     }
     const found = await runBlock(database, migrationBlock(definition, schema, { onlyIfEmpty: isEmpty }))

@@ -1,10 +1,16 @@
 import { inSchema, markerType, type SchemaName } from '../sql/statement.js'
 import type { Schema } from '../sql/schema.js'
-import { columnsOf, VACUUM_SETTINGS, VERSION_TABLE, type CompositeType, type Table } from '../sql/tables.js'
+import {
+  columnsOf,
+  relation,
+  VACUUM_SETTINGS,
+  VERSION_TABLE,
+  type CompositeType,
+  type Table,
+} from '../sql/tables.js'
 import {
   additionBlock,
   additionsTo,
-  laterAdditions,
   concurrentText,
   createIndex,
   dropIndexText,
@@ -79,12 +85,10 @@ $migration$`,
   )
 }
 
-const isMissing = (relation: string) => `NOT EXISTS (
-    SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = {schema-literal} AND c.relname = '${relation}'
-  )`
-
-const createMissingType = ({ name, columns }: CompositeType) => `  IF ${isMissing(name)} THEN
+const createMissingType = ({
+  name,
+  columns,
+}: CompositeType) => `  IF NOT EXISTS (SELECT FROM ${relation(name)}) THEN
     CREATE TYPE {schema}.${name} AS (${columns});
   END IF;
 `
@@ -96,11 +100,11 @@ function createMissing({ name, columns, primaryKey, checks = {}, indexes, settin
     ...Object.entries(checks).map(([check, condition]) => `CONSTRAINT ${check} ${condition}`),
   ]
   const storage = settings === undefined ? '' : ` WITH (${settings})`
-  return `  IF ${isMissing(name)} THEN
+  return `  IF NOT EXISTS (SELECT FROM ${relation(name)}) THEN
     CREATE TABLE {schema}.${name} (
       ${lines.join(',\n      ')}
     )${storage};
-${indexes.map((index) => `    ${createIndex({ table: name, index })};\n`).join('')}  END IF;
+${indexes.map((index) => `    ${createIndex(name, index)};\n`).join('')}  END IF;
 `
 }
 
@@ -147,25 +151,26 @@ ${markers.map((marker, index) => create(marker, index === 0 ? renumber : '')).jo
  */
 export function schemaText(definition: Schema, schema: SchemaName, events: boolean | null = null): string {
   const blocks = [migrationBlock(definition, schema)]
-  if (events !== null) blocks.push(switchEventsText(events, schema, { found: null, milliseconds: null }))
+  if (events !== null) blocks.push(switchEventsText(events, schema, { found: null, isPatient: true }))
   return `${notes(definition, schema)}${blocks.join(';\n')};`
 }
 
 function notes({ tables }: Schema, schema: SchemaName): string {
-  const additions = laterAdditions(tables)
-  const indexes = additions.filter((addition) => addition.kind === 'index')
+  const additions = tables.flatMap(additionsTo).filter(({ isLater }) => isLater)
+  const statements = additions.map((addition) => `${concurrentText(addition, schema)};`)
+  const drops = additions.flatMap(({ index }) => (index ? [`${dropIndexText(index, schema)};`] : []))
   return comment(`Run this text in one transaction. It blocks writers of a table while it builds an index of it.
 
 If a table is large, first add its columns and build its indexes without blocking writers. Run each statement alone,
 outside a transaction. Skip those whose table does not exist yet. ALTER TABLE needs a moment without other transactions
 on the table: run it after SET lock_timeout = '200ms', and repeat it if it fails.
 
-${additions.map((addition) => `${concurrentText(addition, schema)};`).join('\n')}
+${statements.join('\n')}
 
 An interrupted CREATE INDEX leaves an invalid index behind, and this text then fails with its name. Drop that index and
 build it again:
 
-${indexes.map((index) => `${dropIndexText(index, schema)};`).join('\n')}`)
+${drops.join('\n')}`)
 }
 
 /** Comments out every line. The name of a schema may contain a line break, which must not end the comment. */

@@ -2,6 +2,7 @@ import type { Database } from '../connection/database.js'
 import { readNumber } from '../sql/rows.js'
 import { type SchemaName, statement } from '../sql/statement.js'
 import { EVENTS_SEQUENCE, FIND_SWITCH } from '../sql/events.js'
+import { relation } from '../sql/tables.js'
 
 /** The version of a migrated schema and the lowest version of the code that may use it. */
 export type SchemaVersion = Awaited<ReturnType<typeof readVersion>>
@@ -12,8 +13,7 @@ export const TOLD_VERSION = `
       (SELECT max(pg_catalog.substring(t.typname::text, '^schema_v([0-9]+)')::int) FROM pg_catalog.pg_type t
        JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
        WHERE n.nspname = {schema-literal} AND t.typtype = 'd'),
-      (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-       WHERE n.nspname = {schema-literal} AND c.relname = 'objects'),
+      (SELECT 1 FROM ${relation('objects')}),
       0)`
 
 /** Reads what catalogs tell, because reading a table that is missing or not permitted would end a transaction of the caller. */

@@ -1,5 +1,6 @@
 import { digestOf, lockOf, WRITABLE } from './fragments.js'
 import { objectText } from './rows.js'
+import { relation } from './tables.js'
 
 /** A setting of the transaction: the time of a removal in milliseconds since 1970, see {@link RECORD_EVENT}. */
 const REMOVED_AT = 'svc_db.removed_at'
@@ -80,9 +81,8 @@ COMMENT ON FUNCTION {schema}.record_event_v1 IS 'Records the change of an active
 
 /** Selects the sequence that numbers the events, which belongs to a column of theirs. */
 export const EVENTS_SEQUENCE = `(
-    SELECT d.objid FROM pg_catalog.pg_depend d
-    JOIN pg_catalog.pg_class c ON c.oid = d.refobjid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = {schema-literal} AND c.relname = 'events' AND d.refobjsubid > 0 AND d.deptype = 'i'
+    SELECT d.objid FROM pg_catalog.pg_depend d JOIN (${relation('events')}) ON c.oid = d.refobjid
+    WHERE d.refobjsubid > 0 AND d.deptype = 'i'
       AND d.refclassid = 'pg_catalog.pg_class'::regclass AND d.classid = 'pg_catalog.pg_class'::regclass
   )`
 
@@ -260,6 +260,5 @@ export const EVENTS_SWITCH = 'record_update'
 
 /** Selects the number of that trigger, or no row if events are off. */
 export const FIND_SWITCH = `
-    SELECT t.oid FROM pg_catalog.pg_trigger t
-    JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = {schema-literal} AND c.relname = 'objects' AND t.tgname = '${EVENTS_SWITCH}'`
+    SELECT t.oid FROM pg_catalog.pg_trigger t JOIN (${relation('objects')}) ON c.oid = t.tgrelid
+    WHERE t.tgname = '${EVENTS_SWITCH}'`

@@ -1,14 +1,14 @@
 import { INDEX_PLANS, insertLeftovers, tryLock, WRITABLE } from './fragments.js'
+import { relation } from './tables.js'
 import { changeOf, chargeScopes, usageOf } from './usage.js'
 
 /** Selects the foreign keys of the application whose rows keep a row of `objects` from being deleted. */
 const keepingKeys = (columns: string) => `
-    SELECT ${columns} FROM pg_catalog.pg_class c
-    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    SELECT ${columns} FROM ${relation('objects')}
     JOIN pg_catalog.pg_trigger t ON t.tgrelid = c.oid
     JOIN pg_catalog.pg_constraint k ON k.oid = t.tgconstraint
     JOIN pg_catalog.pg_attribute f ON f.attrelid = k.conrelid AND f.attnum = k.conkey[1]
-    WHERE n.nspname = {schema-literal} AND c.relname = 'objects' AND k.confrelid = c.oid AND k.confdeltype IN ('a', 'r')`
+    WHERE k.confrelid = c.oid AND k.confdeltype IN ('a', 'r')`
 
 export const IS_REFERENCED = `
 CREATE OR REPLACE FUNCTION {schema}.is_referenced_v1(p_attempt uuid) RETURNS boolean LANGUAGE plpgsql STABLE AS $body$

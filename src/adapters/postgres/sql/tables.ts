@@ -47,6 +47,11 @@ export interface CompositeType {
 const TEXT = 'text COLLATE "C"'
 const TIME = 'timestamp with time zone'
 
+/** Selects the relation of this name as `c`, and the schema as `n`. */
+export const relation = (name: string) => `${RELATIONS} AND c.relname = '${name}'`
+export const RELATIONS = `pg_catalog.pg_class c
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = {schema-literal}`
+
 /** Returns the columns of a table by name, in order, with their types. */
 export const columnsOf = ({ columns }: Pick<Table, 'columns'>) =>
   Object.entries(columns).map(([name, type]) => [name, typeof type === 'string' ? type : type.type] as const)
@@ -299,9 +304,9 @@ export const TABLES: readonly Table[] = [OBJECTS, SCOPE_USAGE, LEFTOVERS, EVENTS
  */
 export const VACUUM_SETTINGS = `
   IF NOT EXISTS (
-    SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    SELECT FROM ${relation('objects')}
     CROSS JOIN LATERAL pg_catalog.unnest(c.reloptions) AS given(setting)
-    WHERE n.nspname = {schema-literal} AND c.relname = 'objects' AND given.setting LIKE 'autovacuum_vacuum_scale_factor=%'
+    WHERE given.setting LIKE 'autovacuum_vacuum_scale_factor=%'
   ) THEN
     ALTER TABLE {schema}.objects SET (autovacuum_vacuum_scale_factor = 0.05);
   END IF;`
