@@ -29,7 +29,6 @@ interface Entry {
   dueAt: Date
   /** The token of the last claim. `null` if the event was never claimed, or waits for a retry. */
   claim: string | null
-  /** The next event of the object. */
   next: Entry | null
 }
 
@@ -66,7 +65,6 @@ export class EventTable {
   /** `isRecording`: whether events are on. */
   constructor(readonly isRecording: boolean) {}
 
-  /** The number of entries in each index. */
   get sizes(): { readonly events: number; readonly objects: number; readonly due: number } {
     return {
       events: this.#byId.size,

@@ -13,7 +13,6 @@ export function copyLeftover(leftover: Leftover): Leftover {
   }
 }
 
-/** Leftovers sorted by `since`, and sorted by when they are due. */
 class LeftoverOrders {
   readonly bySince = new SortedMap<Leftover>()
   readonly byDue = new SortedMap<Leftover>()
@@ -39,11 +38,9 @@ export class LeftoverTable {
   readonly #byAttempt = new Map<string, Leftover>()
   readonly #all = new LeftoverOrders()
   readonly #scopes = new Map<string, LeftoverOrders>()
-  readonly #names: StoredNames
 
-  constructor(names: StoredNames) {
-    this.#names = names
-  }
+  /** `names`: receives each leftover that is added or deleted. */
+  constructor(private readonly names: StoredNames) {}
 
   /** Returns the leftovers of a scope, or all for `null`; `null` if there are none. */
   of(scope: string | null): LeftoverOrders | null {
@@ -55,7 +52,7 @@ export class LeftoverTable {
     this.forget(leftover.attemptId)
     this.#byAttempt.set(leftover.attemptId, leftover)
     this.#all.set(leftover)
-    this.#names.add(leftover)
+    this.names.add(leftover)
     if (leftover.scope === null) return
     const ofScope = this.#scopes.get(leftover.scope) ?? new LeftoverOrders()
     ofScope.set(leftover)
@@ -75,10 +72,11 @@ export class LeftoverTable {
     if (!leftover) return false
     this.#byAttempt.delete(attemptId)
     this.#all.delete(leftover)
-    this.#names.delete(leftover)
-    const ofScope = leftover.scope === null ? null : this.of(leftover.scope)
+    this.names.delete(leftover)
+    if (leftover.scope === null) return true
+    const ofScope = this.of(leftover.scope)
     ofScope?.delete(leftover)
-    if (leftover.scope !== null && ofScope?.bySince.size === 0) this.#scopes.delete(leftover.scope)
+    if (ofScope?.bySince.size === 0) this.#scopes.delete(leftover.scope)
     return true
   }
 }

@@ -1,14 +1,102 @@
-import type { StoreDriver } from '../../core/store/driver.js'
-import { readMethods } from './driver-reads.js'
-import { writeMethods } from './driver-writes.js'
+import type { AdoptCommand, FindQuery, StoreDriver } from '../../core/store/driver.js'
+import { hasExpired } from '../../core/store/lifecycle/change.js'
+import { decide, outcomeOf, type KeyWrite, type KeyWriteOutcome } from '../../core/store/lifecycle/decide.js'
+import { receivesBytes } from '../../core/store/lifecycle/object.js'
+import { copyObject, type StorageObject } from '../../core/store/records.js'
+import { copyLeftover, duePosition } from './leftover-table.js'
+import { datePosition, endOfDate } from './sorted-map.js'
+import { isRow, storedName } from './stored-names.js'
 import type { Tables } from './tables.js'
 
 /** Creates the store driver over tables in memory. Every method is atomic because it never awaits. */
 export function createMemoryDriver(tables: Tables): StoreDriver {
   const { events } = tables
+  const usage = (scope: string) => tables.usage(scope)
+
+  /** Returns what names the bytes that a command adopts, except the row that receives them. */
+  function known(command: AdoptCommand): StorageObject | 'leftover' | null {
+    // At most one row receives the bytes, so it hides at most one of two.
+    const named = tables.names.named(command.bucket, command.storageKey, 2)
+    const known = named.find((naming) => !isRow(naming) || !receivesBytes(naming, command))
+    if (!known) return null
+    return isRow(known) ? known : 'leftover'
+  }
+
+  function write<Write extends KeyWrite>(keyWrite: Write): KeyWriteOutcome<Write> {
+    const { command } = keyWrite
+    const decision = decide(keyWrite, { live: tables.liveRows(command), usage, known })
+    if (decision.outcome === 'change') {
+      if (decision.event) tables.events.record(decision.event, command.now)
+      tables.apply(decision)
+    }
+    return outcomeOf(keyWrite, decision)
+  }
+
   return {
-    ...readMethods(tables),
-    ...writeMethods(tables),
+    async list({ scope, statuses, route, before, limit, withMetadata }) {
+      const rows = tables.rows(scope, route)
+      if (!rows) return []
+      const pages = statuses.map((status) => rows[status].descending(before, limit))
+      return newestFirst(pages, limit).map((row) =>
+        copyObject(withMetadata ? row : { ...row, metadata: null }),
+      )
+    },
+
+    async count({ scope, statuses }) {
+      const rows = tables.rows(scope, null)
+      return statuses.reduce((sum, status) => sum + (rows?.[status].size ?? 0), 0)
+    },
+
+    usage: async (scope) => ({ ...tables.usage(scope) }),
+
+    async find(query) {
+      const { active, pending } = tables.liveRows(query)
+      return copyOwn(active ?? pending ?? tables.newestDeleted(query), query)
+    },
+
+    findActive: async (query) => copyOwn(tables.liveRows(query).active, query),
+
+    async findPending(query) {
+      const { id, uploadId } = query
+      const row = copyOwn(tables.liveRows(query).pending, query)
+      const isWanted = (id === null || row?.id === id) && (uploadId === null || row?.uploadId === uploadId)
+      return isWanted ? row : null
+    },
+
+    async findPendingMultipart(query) {
+      const row = tables.liveRows(query).pending
+      const isWanted =
+        row?.uploadId != null && row.declaredSize === query.fileSize && !hasExpired(row, query.now)
+      return isWanted ? copyObject(row) : null
+    },
+
+    reserve: async (command) => write({ kind: 'reserve', command }),
+    setUploadId: async (command) => write({ kind: 'setUploadId', command }),
+    confirm: async (command) => write({ kind: 'confirm', command }),
+    release: async (command) => write({ kind: 'release', command }),
+    adopt: async (command) => write({ kind: 'adopt', command }),
+    update: async (command) => write({ kind: 'update', command }),
+    transfer: async (command) => write({ kind: 'transfer', command }),
+    remove: async (command) => write({ kind: 'remove', command }),
+
+    findById: async (query) => copyOwn(tables.ids.find(query.id, query.scope), query),
+
+    async listScopes({ limit, after }) {
+      return tables.scopes(after, limit).map(({ scope, usage, rows: { active, pending, deleted } }) => ({
+        scope,
+        usage: { ...usage },
+        counts: { active: active.size, pending: pending.size, deleted: deleted.size },
+      }))
+    },
+
+    async listStored(query) {
+      return tables.names.page(query).map((naming) => {
+        const storageKey = storedName(naming)
+        return isRow(naming)
+          ? { storageKey, object: copyObject(naming) }
+          : { storageKey, leftover: copyLeftover(naming) }
+      })
+    },
 
     claimEvents: async (command) => events.claim(command),
     settleEvents: async (command) => events.settle(command),
@@ -17,6 +105,42 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
     countEvents: async (query) => events.count(query),
     recordsEvents: async () => events.isRecording,
 
+    async listExpired({ scope, before, limit, after }) {
+      const from = after && datePosition(after.expiresAt, after.id)
+      return tables.dated(scope)?.expiring.ascending(from, endOfDate(before), limit).map(copyObject) ?? []
+    },
+
+    async purgeExpired({ scope, before, limit, now }) {
+      const expired = tables.dated(scope)?.expiring.ascending(null, endOfDate(before), limit) ?? []
+      const purged = expired.map(({ bucket, key, id }) =>
+        write({ kind: 'purge', command: { bucket, key, id, before, now } }),
+      )
+      return {
+        rows: purged.flatMap(({ row }) => row ?? []),
+        scopes: [...new Set(purged.flatMap(({ scopes }) => scopes))],
+      }
+    },
+
+    async listLeftovers({ scope, limit, after }) {
+      const from = after && datePosition(after.since, after.attemptId)
+      return tables.leftovers.of(scope)?.bySince.ascending(from, null, limit).map(copyLeftover) ?? []
+    },
+
+    async listDueLeftovers({ scope, dueBefore, limit, after }) {
+      const from = after && duePosition(after)
+      const { byDue } = tables.leftovers.of(scope) ?? {}
+      return byDue?.ascending(from, endOfDate(dueBefore), limit).map(copyLeftover) ?? []
+    },
+
+    deferLeftover: async ({ attemptId, until }) => tables.leftovers.defer(attemptId, until),
+    forgetLeftover: async (attemptId) => tables.leftovers.forget(attemptId),
+
+    async purgeDeleted({ scope, before, limit }) {
+      const rows = tables.dated(scope)?.deleted.ascending(null, endOfDate(before), limit) ?? []
+      for (const row of rows) tables.dropHistory(row)
+      return { dropped: rows.length, scopes: [...new Set(rows.map((row) => row.scope))] }
+    },
+
     migrate: async () => ({ from: 0, to: 0 }),
     verify: async () => [],
     checkUsage: async (scope) => tables.recount(scope, false),
@@ -24,4 +148,22 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
     ping: async () => undefined,
     close: async () => undefined,
   }
+}
+
+/** Copies the row, unless it belongs to another scope than the query names. */
+function copyOwn(row: StorageObject | null, { scope }: Pick<FindQuery, 'scope'>): StorageObject | null {
+  return row && (scope === null || row.scope === scope) ? copyObject(row) : null
+}
+
+/** Merges pages that are sorted newest first. */
+function newestFirst(pages: readonly StorageObject[][], limit: number): StorageObject[] {
+  return pages.reduce((one, other) => {
+    const merged: StorageObject[] = []
+    let [i, j] = [0, 0]
+    while (merged.length < limit && (i < one.length || j < other.length)) {
+      const isFirst = j === other.length || (i < one.length && one[i]!.id > other[j]!.id)
+      merged.push(isFirst ? one[i++]! : other[j++]!)
+    }
+    return merged
+  })
 }

@@ -6,22 +6,54 @@ import { datePosition, SortedMap } from './sorted-map.js'
 
 export type RowsByStatus = Readonly<Record<ObjectStatus, SortedMap<StorageObject>>>
 
-/** The data of one scope: rows by status, the same rows by route, rows that may expire, history by deletion, and the usage. */
-export interface ScopeTable {
-  readonly scope: string
-  readonly rows: RowsByStatus
-  readonly routes: Map<string, RowsByStatus>
-  readonly expiring: SortedMap<StorageObject>
-  readonly deleted: SortedMap<StorageObject>
-  usage: ScopeUsage
-}
-
 function emptyRows(): RowsByStatus {
   return { pending: new SortedMap(), active: new SortedMap(), deleted: new SortedMap() }
 }
 
 function isEmpty(rows: RowsByStatus): boolean {
   return OBJECT_STATUSES.every((status) => rows[status].size === 0)
+}
+
+/** Rows by date: those that may expire by expiry, and history by deletion. */
+export class DatedRows {
+  readonly expiring = new SortedMap<StorageObject>()
+  readonly deleted = new SortedMap<StorageObject>()
+
+  add(row: StorageObject): void {
+    if (row.expiresAt) this.expiring.set(datePosition(row.expiresAt, row.id), row)
+    if (row.deletedAt) this.deleted.set(datePosition(row.deletedAt, row.id), row)
+  }
+
+  delete(row: StorageObject): void {
+    if (row.expiresAt) this.expiring.delete(datePosition(row.expiresAt, row.id))
+    if (row.deletedAt) this.deleted.delete(datePosition(row.deletedAt, row.id))
+  }
+}
+
+export class ScopeTable {
+  readonly rows = emptyRows()
+  readonly routes = new Map<string, RowsByStatus>()
+  readonly dated = new DatedRows()
+  usage: ScopeUsage = NO_USAGE
+
+  constructor(readonly scope: string) {}
+
+  add(row: StorageObject): void {
+    this.rows[row.status].set(row.id, row)
+    this.dated.add(row)
+    if (row.route === null) return
+    const rows = this.routes.get(row.route) ?? emptyRows()
+    rows[row.status].set(row.id, row)
+    this.routes.set(row.route, rows)
+  }
+
+  delete(row: StorageObject): void {
+    this.rows[row.status].delete(row.id)
+    this.dated.delete(row)
+    const ofRoute = row.route === null ? undefined : this.routes.get(row.route)
+    ofRoute?.[row.status].delete(row.id)
+    if (ofRoute && isEmpty(ofRoute)) this.routes.delete(row.route!)
+  }
 }
 
 /** The tables of the scopes, by name and in byte order. */
@@ -40,49 +72,18 @@ export class ScopeTables {
     return this.#byScope.get(scope) ?? null
   }
 
-  /** Returns up to `limit` tables of the scopes after `after`, in byte order. */
   page(after: string | null, limit: number): ScopeTable[] {
     return this.#inOrder.ascending(after === null ? null : utf8Order(after), null, limit)
   }
 
   /** Returns the table of a scope, which is created if necessary. */
   open(scope: string): ScopeTable {
-    let table = this.#byScope.get(scope)
-    if (!table) {
-      table = {
-        scope,
-        rows: emptyRows(),
-        routes: new Map(),
-        expiring: new SortedMap(),
-        deleted: new SortedMap(),
-        usage: NO_USAGE,
-      }
-      this.#byScope.set(scope, table)
-      this.#inOrder.set(utf8Order(scope), table)
-    }
+    const known = this.#byScope.get(scope)
+    if (known) return known
+    const table = new ScopeTable(scope)
+    this.#byScope.set(scope, table)
+    this.#inOrder.set(utf8Order(scope), table)
     return table
-  }
-
-  add(row: StorageObject): void {
-    const table = this.open(row.scope)
-    table.rows[row.status].set(row.id, row)
-    if (row.route !== null) {
-      const rows = table.routes.get(row.route) ?? emptyRows()
-      rows[row.status].set(row.id, row)
-      table.routes.set(row.route, rows)
-    }
-    if (row.expiresAt) table.expiring.set(datePosition(row.expiresAt, row.id), row)
-    if (row.deletedAt) table.deleted.set(datePosition(row.deletedAt, row.id), row)
-  }
-
-  delete(row: StorageObject): void {
-    const table = this.open(row.scope)
-    table.rows[row.status].delete(row.id)
-    const ofRoute = row.route === null ? undefined : table.routes.get(row.route)
-    ofRoute?.[row.status].delete(row.id)
-    if (row.route !== null && ofRoute && isEmpty(ofRoute)) table.routes.delete(row.route)
-    if (row.expiresAt) table.expiring.delete(datePosition(row.expiresAt, row.id))
-    if (row.deletedAt) table.deleted.delete(datePosition(row.deletedAt, row.id))
   }
 
   /** Drops the table of a scope without rows. Its usage is zero, and keeping the table would leak memory. */

@@ -22,11 +22,7 @@ export type SeedObject = ObjectReference & Pick<StorageObject, 'scope'> & Partia
 const DAY = 24 * 60 * 60 * 1000
 const UNLIMITED = { maxBytes: null, maxFiles: null }
 
-/**
- * Adds seed records to the tables.
- *
- * @throws StorageError `VALIDATION_ERROR` if a record is invalid or conflicts with another one.
- */
+/** Adds seed records. @throws StorageError `VALIDATION_ERROR` if one is invalid or conflicts with another one. */
 export function seed(tables: Tables, objects: readonly SeedObject[], now: Date): void {
   const ids = new Set<string>()
   objects.forEach((object, index) => {

@@ -7,9 +7,8 @@ interface Chunk<V> {
 }
 
 /**
- * A map whose entries are sorted by key. Keys compare by UTF-16 code units: see `utf8Order` for names and `datePosition` for
- * dates. Setting and deleting take O(log n) comparisons and a move within one chunk. Reading a range takes O(log n) plus its
- * length.
+ * A map sorted by key, in the order of UTF-16 code units: see `utf8Order` and `datePosition`. Setting and deleting take
+ * O(log n) comparisons and a move within one chunk, reading a range O(log n) plus its length.
  */
 export class SortedMap<V> {
   #chunks: Chunk<V>[] = []
@@ -25,7 +24,6 @@ export class SortedMap<V> {
     return chunk?.keys[index] === key ? chunk.values[index] : undefined
   }
 
-  /** Adds the entry, or replaces the value under its key. */
   set(key: string, value: V): void {
     const at = this.#chunkFor(key)
     const chunk = this.#chunks[at]
@@ -63,7 +61,9 @@ export class SortedMap<V> {
   ascending(after: string | null, upTo: string | null, limit: number): V[] {
     const found: V[] = []
     let at = after === null ? 0 : this.#chunkFor(after)
-    let index = after === null ? 0 : firstAfter(this.#chunks[at]?.keys ?? [], after)
+    const first = this.#chunks[at]?.keys ?? []
+    let index = after === null ? 0 : firstFrom(first, after)
+    if (first[index] === after) index++
     for (; at < this.#chunks.length; at++, index = 0) {
       const { keys, values } = this.#chunks[at]!
       for (; index < keys.length; index++) {
@@ -90,7 +90,6 @@ export class SortedMap<V> {
     return found
   }
 
-  /** Returns the index of the chunk that holds the key or would hold it. */
   #chunkFor(key: string): number {
     let low = 0
     let high = this.#chunks.length - 1
@@ -119,12 +118,6 @@ function firstFrom(keys: readonly string[], key: string): number {
     else high = middle
   }
   return low
-}
-
-/** Returns the index of the first key that is greater. */
-function firstAfter(keys: readonly string[], key: string): number {
-  const index = firstFrom(keys, key)
-  return keys[index] === key ? index + 1 : index
 }
 
 /** The start of the year 1, the earliest date of a row or a bound. */

@@ -6,12 +6,10 @@ import { SortedMap } from './sorted-map.js'
 /** What names bytes: a live row or a leftover. */
 export type Naming = StorageObject | Leftover
 
-/** Returns the name of the bytes in their bucket. */
 export function storedName({ storageKey, key }: Naming): string {
   return storageKey ?? key
 }
 
-/** Returns whether a row names the bytes, not a leftover. */
 export function isRow(naming: Naming): naming is StorageObject {
   return 'status' in naming
 }
@@ -37,7 +35,6 @@ function position(naming: Naming): string {
 export class StoredNames {
   readonly #buckets = new Map<string, SortedMap<Naming>>()
 
-  /** The number of buckets in which something has a name. */
   get buckets(): number {
     return this.#buckets.size
   }
@@ -59,7 +56,6 @@ export class StoredNames {
     return this.#buckets.get(bucket)?.ascending(startOfName(name), endOfName(name), limit) ?? []
   }
 
-  /** Returns a page: see `StoreDriver.listStored`. */
   page({ bucket, prefix, after, limit }: ListStoredQuery): Naming[] {
     const names = this.#buckets.get(bucket)
     if (!names) return []

@@ -11,8 +11,8 @@ import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/store/li
 import type { ObjectReference, ScopeUsage, StorageObject, UsageDifference } from '../../core/store/records.js'
 import { EventTable } from './event-table.js'
 import { LeftoverTable } from './leftover-table.js'
-import { type RowsByStatus, type ScopeTable, ScopeTables } from './scope-tables.js'
-import { datePosition, SortedMap } from './sorted-map.js'
+import { DatedRows, type RowsByStatus, type ScopeTable, ScopeTables } from './scope-tables.js'
+import { SortedMap } from './sorted-map.js'
 import { StoredNames } from './stored-names.js'
 
 /** The rows, with an index for every read. No method awaits, so every change is atomic. */
@@ -20,14 +20,12 @@ export class Tables {
   readonly #live = new Map<string, LiveRows>()
   readonly #history = new Map<string, SortedMap<StorageObject>>()
   readonly #scopes = new ScopeTables()
-  readonly #expiring = new SortedMap<StorageObject>()
-  readonly #deleted = new SortedMap<StorageObject>()
+  readonly #dated = new DatedRows()
   readonly ids = new RowsById()
   readonly names = new StoredNames()
   readonly leftovers = new LeftoverTable(this.names)
   readonly events: EventTable
 
-  /** `events`: whether changes of active objects are recorded. */
   constructor({ events = false }: { readonly events?: boolean } = {}) {
     this.events = new EventTable(events)
   }
@@ -45,7 +43,7 @@ export class Tables {
   }
 
   /** Returns up to `limit` scopes with rows after `after`, in byte order. */
-  scopes(after: string | null, limit: number): readonly Pick<ScopeTable, 'scope' | 'usage' | 'rows'>[] {
+  scopes(after: string | null, limit: number): readonly ScopeTable[] {
     return this.#scopes.page(after, limit)
   }
 
@@ -55,14 +53,9 @@ export class Tables {
     return (route === null ? table?.rows : table?.routes.get(route)) ?? null
   }
 
-  /** Returns the rows that may expire, of a scope or of all (`null`), by expiry. */
-  expiring(scope: string | null): SortedMap<StorageObject> | null {
-    return scope === null ? this.#expiring : (this.#scopes.get(scope)?.expiring ?? null)
-  }
-
-  /** Returns the history of a scope or of all (`null`), by deletion. */
-  deleted(scope: string | null): SortedMap<StorageObject> | null {
-    return scope === null ? this.#deleted : (this.#scopes.get(scope)?.deleted ?? null)
+  /** Returns the rows by date, of a scope or of all (`null`). */
+  dated(scope: string | null): DatedRows | null {
+    return scope === null ? this.#dated : (this.#scopes.get(scope)?.dated ?? null)
   }
 
   apply({ before, after, history, leftovers, row }: Omit<KeyChange, 'outcome'>): void {
@@ -123,26 +116,21 @@ export class Tables {
   }
 
   #index(row: StorageObject): void {
-    this.#scopes.add(row)
+    this.#scopes.open(row.scope).add(row)
+    this.#dated.add(row)
     this.ids.add(row)
     if (row.status !== 'deleted') this.names.add(row)
-    if (row.expiresAt) this.#expiring.set(datePosition(row.expiresAt, row.id), row)
-    if (row.deletedAt) this.#deleted.set(datePosition(row.deletedAt, row.id), row)
   }
 
   #unindex(row: StorageObject): void {
-    this.#scopes.delete(row)
+    this.#scopes.open(row.scope).delete(row)
+    this.#dated.delete(row)
     this.ids.delete(row)
     if (row.status !== 'deleted') this.names.delete(row)
-    if (row.expiresAt) this.#expiring.delete(datePosition(row.expiresAt, row.id))
-    if (row.deletedAt) this.#deleted.delete(datePosition(row.deletedAt, row.id))
   }
 }
 
-/**
- * The rows by id. Ids are unique, but nothing here enforces it: a caller of `reserve` may pass an id that another key or
- * the history uses already.
- */
+/** The rows by id. Callers of `reserve` may pass one that another key or the history uses already. */
 class RowsById {
   readonly #rows = new Map<string, StorageObject[]>()
 

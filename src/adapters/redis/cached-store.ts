@@ -4,17 +4,13 @@ import type { RowsOutcome, StoreDriver } from '../../core/store/driver.js'
 import type { StoreParts } from '../../core/store/store-parts.js'
 import { createUsageCache, type UsageCache, type UsageCacheOptions } from './usage-cache.js'
 
-/** Creates a store from the parts of another one, with its usage cached. */
 export function cachedStore({ driver, now }: StoreParts, options: UsageCacheOptions): StorageObjectStore {
   return createStore(cachedDriver(driver, createUsageCache(options)), { now })
 }
 
 /** Wraps a driver: `usage` is read from the cache if possible, and writes invalidate it. */
 function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
-  /**
-   * Marks a write in the cache before it starts, and invalidates what it touched before it is acknowledged. `scopes` are those
-   * that the call names; `null` if none.
-   */
+  /** Marks a write of these scopes, or of any for `null`, before it starts, and invalidates what it touched. */
   async function invalidating<Result extends object>(
     scopes: readonly string[] | null,
     write: () => Promise<Result>,

@@ -1,35 +1,21 @@
 import { detached } from '../../core/detached.js'
 import type { Report } from '../../core/reporter.js'
-import { runScript, type RedisClient, type RedisScript, type ScriptResult } from './redis-client.js'
+import { runScript, type RedisClient, type ScriptCall, type ScriptResult } from './redis-client.js'
 
 /** Milliseconds between two probes of a failed Redis, and the minimum between two reports to the operator. */
 const PAUSE = 1000
-
-interface ScriptCall {
-  /** The name that reports to the operator show. */
-  readonly operation: string
-  readonly script: RedisScript
-  readonly keys: readonly string[]
-  readonly values: readonly string[]
-}
 
 export interface CircuitBreakerOptions {
   readonly redis: RedisClient
   /** Maximum milliseconds that a call waits for Redis. */
   readonly timeout: number
   readonly report: Report
-  /**
-   * Probes Redis and brings it up to date. It is called until it resolves and `isDone` returns `true`. Scripts run
-   * again after it has resolved once within the timeout.
-   */
+  /** Probes Redis and brings it up to date, until it resolves, within the timeout, and `isDone` returns `true`. */
   readonly recover: () => Promise<void>
   readonly isDone: () => boolean
 }
 
-/**
- * Runs scripts in Redis behind a circuit breaker. After a failure or a timeout no further call waits for Redis until
- * it has recovered, so a Redis that hangs only delays calls that are already in progress.
- */
+/** Runs scripts in Redis. After a failure or a timeout, no further call waits for Redis until it has recovered. */
 export function createCircuitBreaker({ redis, timeout, report, recover, isDone }: CircuitBreakerOptions) {
   let isUp = true
   let isRecovering = false
@@ -83,12 +69,12 @@ export function createCircuitBreaker({ redis, timeout, report, recover, isDone }
       return isUp
     },
 
-    /** Runs a script. Returns `null` if it was not run or failed; a failure is reported. Never rejects. */
-    async run({ operation, script, keys, values }: ScriptCall): Promise<ScriptResult | null> {
+    /** Runs a script. Returns `null` if it was not run or failed; reports a failure of this operation. Never rejects. */
+    async run(operation: string, call: ScriptCall): Promise<ScriptResult | null> {
       if (!isUp) return null
       let result: ScriptResult
       try {
-        result = await within(timeout, runScript(redis, script, keys, values))
+        result = await within(timeout, runScript(redis, call))
       } catch (cause) {
         isUp = false
         const message = 'Redis failed. Usage is read from the database until Redis responds again.'

@@ -1,8 +1,7 @@
 import { hexOf } from '../../core/bytes.js'
 
 /**
- * The methods of an `ioredis` client, a `Redis` or a `Cluster`, that the cache uses. Structural, so the types work
- * with any version of `ioredis`.
+ * The methods of an `ioredis` client, a `Redis` or a `Cluster`, that the cache uses. Structural, to fit any version.
  */
 export interface RedisClient {
   evalsha(sha1: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
@@ -11,6 +10,12 @@ export interface RedisClient {
 
 /** The result of a script: a keyword, followed by its values. */
 export type ScriptResult = readonly string[]
+
+export interface ScriptCall {
+  readonly script: RedisScript
+  readonly keys: readonly string[]
+  readonly values: readonly string[]
+}
 
 /** A Lua script, which Redis runs atomically. */
 export interface RedisScript {
@@ -33,18 +38,13 @@ async function sha1Of(text: string): Promise<string> {
 /** Runs a script in one round trip, or in two if Redis hasn't seen it since its start. */
 export async function runScript(
   redis: RedisClient,
-  { text, sha1 }: RedisScript,
-  keys: readonly string[],
-  values: readonly string[],
+  { script: { text, sha1 }, keys, values }: ScriptCall,
 ): Promise<ScriptResult> {
-  const name = await sha1()
-  let result: unknown
-  try {
-    result = await redis.evalsha(name, keys.length, ...keys, ...values)
-  } catch (error) {
-    if (!isUnknownScript(error)) throw error
-    result = await redis.eval(text, keys.length, ...keys, ...values)
-  }
+  const given = [keys.length, ...keys, ...values] as const
+  const result = await redis.evalsha(await sha1(), ...given).catch((error: unknown) => {
+    if (isUnknownScript(error)) return redis.eval(text, ...given)
+    throw error
+  })
   if (Array.isArray(result) && result.every((part) => typeof part === 'string')) return result
   throw new TypeError('A script of the usage cache must return an array of strings.')
 }

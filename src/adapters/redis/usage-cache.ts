@@ -6,14 +6,13 @@ import {
   type Invalidation,
   type Mark,
 } from './pending-invalidations.js'
-import { runScript } from './redis-client.js'
+import { runScript, type ScriptCall } from './redis-client.js'
 import { BEGIN, INVALIDATE, READ, STORE } from './scripts.js'
 
 /**
- * Lifetime of a mark, in milliseconds. Readers bypass the cache while a mark exists, so they see a write as soon as
- * the database has it, even if the writing process dies. A write that takes longer still invalidates the usage when it
- * ends. A write that was given up is marked for this long again, because the database may still carry it out: MongoDB can
- * take 90 seconds to end a transaction that its client has left.
+ * Lifetime of a mark, in milliseconds. While it exists, readers bypass the cache, so they see a write at once, even if
+ * its process dies. A write that was given up is marked again, because MongoDB can take 90 seconds to end its
+ * transaction.
  */
 const MARK_LIFETIME = 120_000
 
@@ -29,7 +28,6 @@ interface Lease {
   readonly epoch: string
 }
 
-/** A write in progress. */
 interface PendingWrite {
   /** The scopes that the call names. `null` if only the database knows the scope. */
   readonly scopes: readonly string[] | null
@@ -65,28 +63,26 @@ export function createUsageCache(options: UsageCacheOptions) {
     report,
     recover: () =>
       pending.flush(({ ended, ...rest }) =>
-        runScript(redis, INVALIDATE, ...scriptArguments({ ...rest, ended: [...ended, NO_MARK] })),
+        runScript(redis, invalidating({ ...rest, ended: [...ended, NO_MARK] })),
       ),
     isDone: () => pending.isEmpty,
   })
 
   const writersOf = (scope: string | null) => (scope === null ? keys.writers : keys.writersOf(scope))
 
-  /** Builds the keys and values of `INVALIDATE`. */
-  function scriptArguments({ scopes, all, ended, renewed }: Invalidation): [string[], string[]] {
+  function invalidating({ scopes, all, ended, renewed }: Invalidation): ScriptCall {
     const marks = [...ended, ...renewed]
     const counts = [`${scopes.length}`, `${ended.length}`, `${MARK_LIFETIME}`]
-    return [
-      [keys.epoch, ...scopes.map(keys.usage), ...marks.map(({ scope }) => writersOf(scope))],
-      [all ? 'all' : '', ...counts, ...marks.map(({ token }) => token)],
-    ]
+    return {
+      script: INVALIDATE,
+      keys: [keys.epoch, ...scopes.map(keys.usage), ...marks.map(({ scope }) => writersOf(scope))],
+      values: [all ? 'all' : '', ...counts, ...marks.map(({ token }) => token)],
+    }
   }
 
   /** Invalidates now, or as soon as Redis responds again. */
   async function invalidate(invalidation: Invalidation): Promise<void> {
-    const [names, values] = scriptArguments(invalidation)
-    const call = { operation: 'usageCache.forget', script: INVALIDATE, keys: names, values }
-    if ((await breaker.run(call)) !== null) return
+    if ((await breaker.run('usageCache.forget', invalidating(invalidation))) !== null) return
     pending.add(invalidation)
     // Redis may have recovered between the failure and this line.
     breaker.recoverAgain()
@@ -97,8 +93,7 @@ export function createUsageCache(options: UsageCacheOptions) {
     async read(scope: string): Promise<{ readonly usage: ScopeUsage } | { readonly lease: Lease } | null> {
       // Redis may still hold a usage that a write of this process has made stale.
       if (!pending.isEmpty) return null
-      const result = await breaker.run({
-        operation: 'usageCache.read',
+      const result = await breaker.run('usageCache.read', {
         script: READ,
         keys: [keys.usage(scope), keys.writersOf(scope), keys.writers, keys.epoch],
         values: [`${ttlMilliseconds}`, newToken(), newToken(), `${EPOCH_LIFETIME}`],
@@ -116,8 +111,7 @@ export function createUsageCache(options: UsageCacheOptions) {
     },
 
     async store(scope: string, { text, epoch }: Lease, usage: ScopeUsage): Promise<void> {
-      await breaker.run({
-        operation: 'usageCache.store',
+      await breaker.run('usageCache.store', {
         script: STORE,
         keys: [keys.usage(scope), keys.epoch],
         values: [text, epoch, usageText(usage)],
@@ -128,8 +122,7 @@ export function createUsageCache(options: UsageCacheOptions) {
     async begin(scopes: readonly string[] | null): Promise<PendingWrite> {
       if (!breaker.isUp) return { scopes, marks: [] }
       const token = newToken()
-      await breaker.run({
-        operation: 'usageCache.begin',
+      await breaker.run('usageCache.begin', {
         script: BEGIN,
         keys: scopes?.flatMap((scope) => [keys.writersOf(scope), keys.usage(scope)]) ?? [keys.writers],
         values: [token, `${MARK_LIFETIME}`],
@@ -143,10 +136,7 @@ export function createUsageCache(options: UsageCacheOptions) {
       else await invalidate(invalidationOf([...(scopes ?? []), ...touched], marks))
     },
 
-    /**
-     * Use this instead of `end` if a write failed: it may still take effect, in unknown scopes too if `mayTouchOthers`.
-     * Renews its marks.
-     */
+    /** Use this if a write failed: it may still take effect, in unknown scopes too if `mayTouchOthers`. */
     async abandon({ scopes, marks }: PendingWrite, mayTouchOthers: boolean): Promise<void> {
       // A write that began while Redis was down has no mark yet.
       const renewed = marks.length > 0 ? marks : marksOf(scopes, newToken())
@@ -163,7 +153,6 @@ function marksOf(scopes: readonly string[] | null, token: string): Mark[] {
   return (scopes ?? [null]).map((scope) => ({ scope, token }))
 }
 
-/** Formats a usage for Redis, as four decimal numbers. */
 function usageText({ bytes, files, reservedBytes, reservedFiles }: ScopeUsage): string {
   return `${bytes} ${files} ${reservedBytes} ${reservedFiles}`
 }

@@ -87,7 +87,8 @@ describe('the memory adapter', () => {
     for (const scope of ['user:1', 'user:2']) {
       expect([tables.rows(scope, null), tables.leftovers.of(scope)]).toEqual([null, null])
     }
-    expect([tables.expiring(null)?.size, tables.deleted(null)?.size, tables.names.buckets]).toEqual([0, 0, 0])
+    const { expiring, deleted } = tables.dated(null)!
+    expect([expiring.size, deleted.size, tables.names.buckets]).toEqual([0, 0, 0])
     expect(tables.events.sizes).toEqual({ events: 0, objects: 0, due: 0 })
   })
 })
