@@ -13,17 +13,15 @@ import { countEvents, listEvents } from './reads/events.js'
 import { findAny, findById, findLive, findSums } from './reads/finds.js'
 import { listDueLeftovers, listExpired, listLeftovers, listObjects, listScopes } from './reads/lists.js'
 import { listStored } from './reads/stored.js'
-import { recount, type Recount } from './reads/recount.js'
+import { recount, repairSums, type Recount } from './recount.js'
 import { migrate } from './schema/migrate.js'
 import { verify } from './schema/verify.js'
 import { createStateCheck, readState } from './schema/version.js'
-import { createClaims, extendClaims } from './writes/claims.js'
+import { createClaims } from './writes/claims.js'
 import { dropHistory, findHistoryBefore } from './writes/purge.js'
-import { repairSums } from './writes/repair.js'
 import { createKeyWrites } from './writes/key-writes.js'
 import { settleEvents } from './writes/settle-events.js'
 
-/** A recount reads all rows, so its timeout is this many times longer. */
 const RECOUNT_FACTOR = 10
 
 /** Transactions of one `purgeDeleted` at a time. Each takes a connection, which others may need. */
@@ -33,16 +31,16 @@ export interface MongoDriverOptions {
   readonly namespace: Namespace
   /** Milliseconds that a call may take, retries included. A recount gets ten times as long. */
   readonly timeout: number
-  /** Whether `migrate()` turns events on or off. `undefined` leaves them as they are. */
-  readonly events?: boolean | undefined
+  /** Whether `migrate()` turns events on or off. `null` leaves them as they are. */
+  readonly events?: boolean | null
 }
 
-export function createMongoDriver({ namespace, timeout, events }: MongoDriverOptions): StoreDriver {
+export function createMongoDriver({ namespace, timeout, events = null }: MongoDriverOptions): StoreDriver {
   const withDeadline = createDeadline(timeout)
   const withRecountDeadline = createDeadline(timeout * RECOUNT_FACTOR)
   const state = createStateCheck(namespace)
   const runKeyWrite = createKeyWrites(namespace, () => state.recordsEvents)
-  const claimEvents = createClaims(namespace)
+  const claims = createClaims(namespace)
 
   /** Runs a call with a deadline, checks the schema first, and maps errors. */
   function run<T>(work: (call: Call) => Promise<T>, limit = withDeadline): Promise<T> {
@@ -111,9 +109,9 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
       }
     },
 
-    claimEvents: (command) => run((call) => claimEvents(call, command)),
+    claimEvents: (command) => run((call) => claims.claim(call, command)),
     settleEvents: (command) => settleEvents(namespace, run, command),
-    extendClaims: (command) => run((call) => extendClaims(namespace, call, command)),
+    extendClaims: (command) => run((call) => claims.extend(call, command)),
     listEvents: async (query) => read(listEvents(namespace, query)),
     countEvents: (query) => read(countEvents(namespace, query)),
     recordsEvents: async () => (await run((call) => readState(namespace, call))).events,
@@ -177,9 +175,8 @@ function rethrow(error: unknown): never {
 }
 
 /**
- * Runs writes, at most `atOnce` at a time, until one fails. Returns the results of those that had an effect, even if others
- * failed: only this call can report them. Rejects with the first error if no write had an effect, because an empty
- * result means that nothing is left to do.
+ * Runs writes, at most `atOnce` at a time, until one fails. Returns the results of those that had an effect, which only
+ * this call can report. Rejects if there is none, because an empty result means that nothing is left to do.
  */
 async function effectiveOf<Item, Result>(
   items: readonly Item[],
@@ -200,7 +197,7 @@ async function effectiveOf<Item, Result>(
   return { done, isComplete: true }
 }
 
-/** Returns the scopes whose usage differs. The contract does not report scopes where only a row count differs. */
+/** Returns the scopes whose usage differs, and not those of which only a row count does. */
 function differences(recounts: readonly Recount[]): UsageDifference[] {
   return recounts
     .map(({ scope, recorded, actual }) => ({ scope, recorded: usageIn(recorded), actual: usageIn(actual) }))

@@ -1,20 +1,27 @@
 import type { Db } from 'mongodb'
+import { utf8Length } from '../../core/bytes.js'
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
-import { shown } from '../../core/store/validation/checks.js'
+import { OptionChecks } from '../../core/option-checks.js'
+import { shownHandle } from '../../core/store/validation/checks.js'
 import { lateDriver } from '../shared/late-driver.js'
-import {
-  A_DATABASE,
-  checkDatabase,
-  createSameDatabase,
-  type MongoDatabase,
-  type MongoDatabaseSource,
-  SEE,
-} from './connection/database.js'
 import { openNamespace } from './connection/namespace.js'
 import { createMongoDriver } from './driver.js'
 
-export type { MongoDatabase, MongoDatabaseSource } from './connection/database.js'
+/**
+ * The parts of a `Db` by which the adapter recognizes one. The type is structural, so it fits a `Db` of any copy of the
+ * driver, such as the one in mongoose. It lacks `client`, which every `Db` has but mongodb 6.0 doesn't declare.
+ */
+export interface MongoDatabase {
+  readonly databaseName: string
+  collection(name: string, options?: never): unknown
+  command(command: never, options?: never): unknown
+}
+
+/** Returns the `Db` of a connection that opens later, and nothing before that. */
+export type MongoDatabaseSource = () => MongoDatabase | null | undefined
+
+const checks = new OptionChecks('mongoAdapter')
 
 const DEFAULT_PREFIX = 'svc_db_'
 
@@ -54,38 +61,47 @@ export function mongoAdapter(
 ): StorageObjectStore {
   const { collectionPrefix = DEFAULT_PREFIX, now, events } = options
   const prefix = checkPrefix(collectionPrefix)
-  checkEvents(events)
-  const open = (given: Db) =>
-    createMongoDriver({ namespace: openNamespace(given, prefix), timeout: TIMEOUT, events })
+  const checked = { timeout: TIMEOUT, events: checks.boolean('events', events) }
+  const open = (given: Db) => createMongoDriver({ namespace: openNamespace(given, prefix), ...checked })
   const driver = isSource(db)
     ? lateDriver({ find: checkedSource(db), notOpen: NOT_OPEN, open })
-    : open(
-        checkDatabase(`mongoAdapter: db must be ${A_DATABASE}, or a function that returns one: ${SEE}`, db),
-      )
+    : open(checkDatabase(`db must be ${A_DATABASE}, or a function that returns one`, db))
   return createStore(driver, { now })
 }
 
+const A_DATABASE = 'a Db of mongodb 6 or later'
 const NOT_OPEN =
   'The connection to MongoDB is not open yet: the function passed to mongoAdapter returned no database.'
 
-/** A connection that is opened again has another client. */
+/** Returns the same `Db` for each that a client creates of one database. A connection that is opened again has another client. */
 function checkedSource(findDatabase: MongoDatabaseSource): () => Db | null {
-  const sameDatabase = createSameDatabase()
+  const known = new WeakMap<object, Map<string, Db>>()
   return () => {
     const found = findDatabase()
     if (found === null || found === undefined) return null
-    return sameDatabase(checkDatabase(`mongoAdapter: the function must return ${A_DATABASE}: ${SEE}`, found))
+    const db = checkDatabase(`the function must return ${A_DATABASE}`, found)
+    const ofClient = known.get(db.client) ?? new Map<string, Db>()
+    const same = ofClient.get(db.databaseName) ?? db
+    known.set(db.client, ofClient.set(db.databaseName, same))
+    return same
   }
+}
+
+/** @throws TypeError if the value is not a `Db`. `message` says what is allowed. */
+function checkDatabase(message: string, value: unknown): Db {
+  const given = Object(value) as Readonly<Record<string, unknown>>
+  const { startSession } = Object(given['client']) as { readonly startSession?: unknown }
+  const has = (method: string) => typeof given[method] === 'function'
+  // Only a `Db` of mongodb 5 or earlier has `addUser`.
+  if (has('collection') && has('command') && typeof startSession === 'function' && !has('addUser')) {
+    return value as Db
+  }
+  throw checks.error(`${message}: see docs/your-orm.md (got ${shownHandle(value)}).`)
 }
 
 /** A class is a function too, but calling it fails. */
 function isSource(db: MongoDatabase | MongoDatabaseSource): db is MongoDatabaseSource {
   return typeof db === 'function' && !('collection' in (Object(db.prototype) as object))
-}
-
-function checkEvents(events: unknown): void {
-  if (events === undefined || typeof events === 'boolean') return
-  throw new TypeError(`mongoAdapter: events must be true or false (got ${shown(events)}).`)
 }
 
 /** UTF-8 bytes. The server allows 255 for the names of database and collection together. */
@@ -95,8 +111,7 @@ function checkPrefix(prefix: string): string {
   if (typeof prefix !== 'string') {
     throw new TypeError(`collectionPrefix must be a string (got ${typeof prefix}).`)
   }
-  const isTooLong = new TextEncoder().encode(prefix).length > LONGEST_PREFIX
-  if (isTooLong || /[$\0]|^\.|^system\.|\.\./.test(prefix)) {
+  if (utf8Length(prefix) > LONGEST_PREFIX || /[$\0]|^\.|^system\.|\.\./.test(prefix)) {
     throw new TypeError(
       `collectionPrefix must have at most ${LONGEST_PREFIX} bytes, must not contain "$", NUL or "..", and must not start with "." or "system." (got ${JSON.stringify(prefix)}).`,
     )

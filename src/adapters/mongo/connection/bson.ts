@@ -16,27 +16,20 @@ export const BSON = {
 } as const
 
 /**
- * Returns the value in place of which the server stores its own time, greater than every one before. Its class comes
- * from a time that the server sent in this session: the adapter imports no driver, and the application may have several.
+ * Returns the value in whose place the server stores its time. Its class is the server's response's: there may be
+ * several drivers.
  */
 export function serverTime({ operationTime }: ClientSession): Timestamp {
   if (operationTime === undefined) throw new TypeError('The session has not received a response yet.')
   return Reflect.construct(operationTime.constructor, [{ t: 0, i: 0 }]) as Timestamp
 }
 
-/**
- * Converts a number for storage as a 64-bit integer. A JavaScript number of 2^31 or more would be stored as a double,
- * and so would every sum that includes it.
- */
+/** Converts a number for a 64-bit integer: 2^31 or more would be stored as a double, and so would their sums. */
 export function long(value: number): bigint {
   return BigInt(value)
 }
 
-/**
- * Returns a stored number.
- *
- * @throws RangeError if a JavaScript number can't hold it exactly. A rounded size would go unnoticed.
- */
+/** Returns a stored number. @throws RangeError if a JavaScript number can't hold it exactly. */
 export function readNumber(value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value
   throw new RangeError(`The database holds ${String(value)}, which is not a safe integer.`)

@@ -5,19 +5,14 @@ import { isWriteConflict } from './failures.js'
 export interface Call {
   /** Whether the deadline has passed. The caller already got an error, so the work must stop. */
   readonly hasTimedOut: boolean
-  /** Resolves when the deadline passes. */
   readonly timedOut: Promise<void>
   /** The last error that was retried. It becomes the cause of a timeout. */
   lastError: unknown
 }
 
-/** Runs work as a call with a deadline. */
 export type Deadline = <T>(work: (call: Call) => Promise<T>) => Promise<T>
 
-/**
- * Limits calls to `timeout` milliseconds, retries included. Each rejects once its deadline has passed. The driver itself
- * waits as long as the connection is open, which is forever if the server hangs.
- */
+/** Limits calls to `timeout` milliseconds, retries included. The driver waits for a server that hangs for ever. */
 export function createDeadline(timeout: number): Deadline {
   return <T>(work: (call: Call) => Promise<T>) =>
     new Promise<T>((resolve, reject) => {
@@ -38,7 +33,7 @@ export function createDeadline(timeout: number): Deadline {
     })
 }
 
-/** Combines calls that share work: the combination times out when the last of them does. */
+/** Combines calls that share work. The combination times out with the last of them. */
 export function combineCalls(calls: readonly Call[]): Call {
   return {
     get hasTimedOut() {
@@ -72,7 +67,7 @@ const FIRST_PAUSE = 2
 const GROWTH = 1.7
 const LONGEST_PAUSE = 100
 
-/** Pauses before a retry, for a random time that grows with the number of failures, up to 100 milliseconds. */
+/** Pauses before a retry for a random time, up to 100 milliseconds after several failures. */
 export function backOff(failures: number): Promise<void> {
   const longest = Math.min(FIRST_PAUSE * GROWTH ** failures, LONGEST_PAUSE)
   return new Promise((resolve) => setTimeout(resolve, Math.random() * longest))

@@ -14,10 +14,7 @@ export const TIME_LIMIT_EXCEEDED = 50
 /** The transaction lasted longer than `transactionLifetimeLimitSeconds`. The server gives this error no label. */
 const TRANSACTION_EXPIRED = 290
 
-/**
- * The member is not, or no longer, the primary, or is shutting down, and the driver looks for another. Or a router has found
- * no primary of a shard for 15 seconds.
- */
+/** The member is not the primary, or is shutting down. Or a router has found no primary for 15 seconds. */
 const NOT_PRIMARY = [6, 7, 89, 91, 133, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]
 
 /** The transaction or read lost against a concurrent one, a lock, or its time limit. */
@@ -64,9 +61,8 @@ function hasLabel(error: unknown, label: string): boolean {
 }
 
 /**
- * Returns whether a retry may succeed and is safe, that is, nothing has taken effect. Use it for reads, and for
- * transactions whose commit was not sent or was refused. The driver's labels are not enough: a connection that breaks
- * while another one breaks gets none.
+ * Returns whether a retry may succeed and is safe: for reads, and for transactions whose commit was not sent or was
+ * refused. A connection that breaks while another one breaks gets no label of the driver.
  */
 export function isRetryable(error: unknown): boolean {
   const code = serverCode(error)
@@ -97,10 +93,7 @@ export function isClientClosed(error: unknown): boolean {
   return CLOSED.has(nameOf(error))
 }
 
-/**
- * Returns whether the server itself reported this error, and so has rolled the transaction back. Also accepts what
- * {@link databaseError} returned.
- */
+/** Returns whether the server reported the error, so it rolled back. Also accepts what {@link databaseError} made. */
 export function isServerError(error: unknown): boolean {
   return serverCode(error instanceof StorageError ? error.cause : error) !== null
 }
@@ -124,10 +117,7 @@ function isDnsError(error: unknown): boolean {
   return typeof syscall === 'string' && /^query(?:Srv|Txt|Cname)$/.test(syscall)
 }
 
-/**
- * Maps an error to the one that a caller of the store gets. Looks at codes and names only, because texts differ between
- * servers and versions.
- */
+/** Maps an error to that of the store. Looks at codes and names, because texts differ between servers and versions. */
 export function databaseError(error: unknown): unknown {
   if (error instanceof StorageError) return error
   if (error instanceof CommitUnknown) {

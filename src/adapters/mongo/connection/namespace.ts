@@ -33,7 +33,7 @@ export function openNamespace(given: Db, prefix: string) {
   }
 }
 
-/** The server time of this process's last commit. Reads wait until the server has reached it. */
+/** The server time of this process's last commit, which reads wait for. */
 export interface CommitClock {
   last: Timestamp | null
 }
@@ -47,12 +47,10 @@ function clockOf(client: MongoClient): CommitClock {
   return clock
 }
 
-/** Advances the clock to a commit that was just acknowledged. */
 export function rememberCommit(clock: CommitClock, { operationTime }: ClientSession): void {
   if (operationTime && !clock.last?.greaterThan(operationTime)) clock.last = operationTime
 }
 
-/** A statement of an `update` command. */
 export interface Update {
   readonly q: { readonly _id: string } & Document
   readonly u: object
@@ -60,7 +58,7 @@ export interface Update {
   readonly hint?: string
 }
 
-/** An error of one statement. The server reports it in the response of a command that succeeded. */
+/** An error of one statement, in the response of a command that succeeded. */
 class StatementError extends Error {
   override readonly name = 'StatementError'
   readonly code: number
@@ -71,11 +69,7 @@ class StatementError extends Error {
   }
 }
 
-/**
- * Runs a command on the database and returns the server's response. Rejects if the server refused a statement of it.
- *
- * The options are repeated here because a command inherits none from the `Db`, but several from the client.
- */
+/** Runs a command, which inherits none of the options of the `Db`. Rejects if the server refused a statement of it. */
 export async function runCommand(
   { db }: Namespace,
   command: Document,
@@ -94,7 +88,7 @@ export async function runCommand(
 /** Clients that are known to be connected to a router, or not to be. */
 const known = new WeakMap<MongoClient, boolean>()
 
-/** Returns whether the client is connected to `mongos`, the router of a sharded cluster. Asks the server once per client. */
+/** Returns whether the client is connected to `mongos`, the router of a sharded cluster. Asks once per client. */
 export async function isRouted(namespace: Namespace): Promise<boolean> {
   const { client } = namespace
   const before = known.get(client)
@@ -104,7 +98,6 @@ export async function isRouted(namespace: Namespace): Promise<boolean> {
   return isRouter
 }
 
-/** Returns whether this response to `hello` comes from a router. */
 export function isRouterHello(hello: Readonly<Record<string, unknown>>): boolean {
   return hello['msg'] === 'isdbgrid'
 }

@@ -6,16 +6,12 @@ import { isRouted, runCommand, type Namespace, type Stored } from './namespace.j
 /** A command that only reads, run in a session that sees all earlier writes of this process. */
 export type Read<T> = (session: ClientSession) => Promise<T>
 
-/**
- * Reads what a majority of members has, which survives an election. A new object each time, because the driver adds the
- * time that a session waits for to the object it gets.
- */
+/** Reads what survives an election. A new object each time, because the driver adds the session's time to it. */
 export const majority = () => ({ readConcern: { level: 'majority' as const } })
 
 /** As {@link majority}, with everything that the command reads taken from one moment. */
 export const snapshot = () => ({ readConcern: { level: 'snapshot' as const } })
 
-/** Options of a command that reads one moment. */
 export interface SnapshotOptions {
   readonly session?: ClientSession
   readonly readConcern: { level: 'snapshot' }
@@ -25,16 +21,14 @@ export interface SnapshotOptions {
 export interface Moment {
   /** Whether all cursors read the same moment. If not, each reads its own. */
   readonly isShared: boolean
-  /** Opens a cursor that reads the moment. */
   open<C extends AbstractCursor>(create: (options: SnapshotOptions) => C): C
 }
 
 /**
  * Chooses the moment to read a collection at.
  *
- * A router would choose the latest time that it knows of. That can be before a write that another router acknowledged.
- * It can also be after the last write to the shard, which then writes a note and waits for its journal, up to 100 ms. So
- * this asks the shards of the collection for their time. If there is only one, it never has to wait.
+ * A router would choose the latest time that it knows of, which can be before a write that another router acknowledged,
+ * or so late that a shard waits up to 100 ms for its journal. So this asks the shards of the collection for their time.
  */
 export async function chooseMoment(
   namespace: Namespace,
@@ -53,7 +47,7 @@ export async function chooseMoment(
   return momentOf(session)
 }
 
-/** Runs a pipeline that reads one moment of a collection: see {@link chooseMoment}. */
+/** Runs a pipeline at one moment: see {@link chooseMoment}. */
 export async function aggregate<D extends Document>(
   namespace: Namespace,
   session: ClientSession,
@@ -65,7 +59,7 @@ export async function aggregate<D extends Document>(
   return moment.open((at) => collection.aggregate<D>(pipeline, { ...at, ...options })).toArray()
 }
 
-/** Returns the moment of the last command of a session that is connected to a router. All its cursors read that moment. */
+/** Returns the moment of the last command of a session through a router. */
 export function momentOf(session: ClientSession): Moment {
   const atClusterTime = session.operationTime
   return {
@@ -80,8 +74,8 @@ export function momentOf(session: ClientSession): Moment {
 }
 
 /**
- * Runs a read, with retries, that sees at least what this process has committed. After an election the new primary may
- * not know at once how far its predecessor had come, so `majority` alone could miss acknowledged writes.
+ * Runs a read, with retries, that sees at least what this process has committed: after an election, the new primary may
+ * not know at once how far its predecessor had come.
  */
 export async function readWithRetry<T>({ client, clock }: Namespace, call: Call, read: Read<T>): Promise<T> {
   const session = client.startSession({ causalConsistency: true })

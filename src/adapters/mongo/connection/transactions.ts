@@ -16,7 +16,6 @@ export const TRANSACTION = {
   readPreference: 'primary',
 } as const
 
-/** What runs in a transaction gets. */
 export interface Transaction {
   readonly namespace: Namespace
   readonly session: ClientSession
@@ -28,19 +27,14 @@ export interface TransactOptions {
   readonly call: Call
   /** Asked after a write conflict. `true` stops retrying and rejects with the conflict. Default: `false`. */
   readonly stopsAtConflict?: (() => boolean) | undefined
-  /**
-   * Whether all reads are of one moment, and a document that was changed since can't be written. It is always so on one
-   * shard. On several, each shard otherwise starts at a moment of its own, and reads there may wait. Default: `false`.
-   */
+  /** Whether all reads, also those on different shards, are of one moment, which may take a wait. Default: `false`. */
   readonly readsOneMoment?: boolean | undefined
 }
 
 /**
- * Runs the work in a transaction and retries until it is committed or fails for good. The work takes effect exactly
- * once, even if responses are lost. A transaction that only read is committed too: until then its reads could be
- * rolled back.
- *
- * All tries share one session: starting a new transaction in it ends what the server still has of the previous one.
+ * Runs the work in a transaction and retries until it is committed, exactly once, or fails for good. A transaction that
+ * only read is committed too: until then its reads could be rolled back. All tries share one session, so each ends what
+ * the server still has of the previous one.
  */
 export async function transact<T>(
   { namespace, call, stopsAtConflict = () => false, readsOneMoment = false }: TransactOptions,
@@ -73,7 +67,6 @@ export async function transact<T>(
     }
   } finally {
     isOver = true
-    // Ends a transaction that is still open, which would block other writers.
     await session.endSession().catch(() => {})
   }
 }
@@ -103,15 +96,12 @@ async function commit(session: ClientSession, call: Call): Promise<void> {
   }
 }
 
-/**
- * Ends the session's transaction over another connection. Without this, a caller who repeats the call would wait until
- * the server expires the transaction, 60 seconds by default.
- */
+/** Ends the session's transaction over another connection: a repeated call would have to wait until it expires. */
 function endOnServer(namespace: Namespace, session: ClientSession): void {
   runCommand(namespace, { killSessions: [session.id] }).catch(() => {})
 }
 
 async function abort(session: ClientSession): Promise<void> {
-  // The driver ignores failures here. The next try then ends the transaction.
+  // The driver ignores failures. The next try then ends the transaction.
   if (session.inTransaction()) await session.abortTransaction()
 }

@@ -11,15 +11,10 @@ import { readRow, storedRow, type StoredRow } from './stored-row.js'
 
 /** A recorded change. Its `_id` is a UUIDv7 followed by the `_id` of its queue. */
 export interface EventDocument extends Stored {
-  /** The `_id` of the object's queue. */
   readonly queue: string
-  /**
-   * The server's time of the write. Two writes of one key never overlap, so this orders the events of an object, whatever
-   * the clocks of the processes say.
-   */
+  /** The server's time of the write, which orders the events of an object whatever the clocks of the processes say. */
   readonly order: Timestamp
   readonly type: RecordedChange['type']
-  /** The `_id` of the key. */
   readonly at: string
   readonly object: EventRow
   readonly previous?: EventRow
@@ -34,7 +29,6 @@ type EventRow = StoredRow & {
 
 /** The state of an object's events. It exists as long as the object has any. */
 export interface QueueDocument extends Stored {
-  /** The number of events. */
   readonly n: number
   /** The id of the oldest event. No event becomes the oldest twice. */
   readonly head: string
@@ -73,7 +67,6 @@ export function inQueues<Entry extends EventClaim>(entries: readonly Entry[]): I
   })
 }
 
-/** Returns the UUIDv7 in an event's id. */
 export function uuidOfEvent(id: string): string {
   return id.slice(0, UUID_LENGTH)
 }

@@ -5,17 +5,14 @@ import type { StorageObject } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
 import { readRow, storedRow, type StoredRow } from './stored-row.js'
 
-/**
- * The live rows of a key. The document is removed with the last of them, so a key without a document is free. Its `_id` is
- * the `keyId`. Scopes contain no NUL, so no document of a scope has the same `_id`.
- */
+/** The live rows of a key. Its `_id` is the `keyId`, which differs from all scopes: these contain no NUL. */
 export interface KeyDocument extends Stored {
   readonly scope: string
   readonly active?: StoredRow
   readonly pending?: StoredRow
 }
 
-/** Matches the `_id` of every key in a bucket. A range of keys can narrow it: the order of `_id` is that of the keys. */
+/** Matches the `_id` of every key in a bucket, in the order of the keys. */
 export function rangeOfBucket(bucket: string): { readonly $gt: string; readonly $lt: string } {
   const start = keyId({ bucket, key: '' })
   return { $gt: start, $lt: endOfPrefix(start) }

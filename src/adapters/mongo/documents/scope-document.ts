@@ -23,15 +23,13 @@ export function usageIn({ bytes, files, reservedBytes, reservedFiles }: ScopeSum
   return { bytes, files, reservedBytes, reservedFiles }
 }
 
-/** Returns the number of rows in each status. */
 export function countsIn({ files, pendingRows, deletedRows }: ScopeSums): Record<ObjectStatus, number> {
   return { pending: pendingRows, active: files, deleted: deletedRows }
 }
 
-/** What to add to the sums of each scope. Scopes whose sums stay the same are left out. */
+/** What to add to the sums of each scope. Those that stay the same are left out. */
 export type SumChanges = ReadonlyMap<string, ScopeSums>
 
-/** Adds up changes of keys by scope. */
 export function sumChanges(changes: readonly KeyChange[]): SumChanges {
   const sums = new Map<string, ScopeSums>()
   const add = (scope: string | null, more: ScopeSums, sign: 1 | -1) => {

@@ -2,52 +2,34 @@ import type { TrackedRow } from '../../../core/store/lifecycle/change.js'
 import type { StorageObject } from '../../../core/store/records.js'
 import { long, readNumber } from '../connection/bson.js'
 
+/** The fields of a row that come from its document. */
+const IMPLIED = ['scope', 'bucket', 'key', 'status', 'deletedAt'] as const
+type RowContext = Pick<StorageObject, (typeof IMPLIED)[number]>
+
+const IMPLIED_NAMES: ReadonlySet<string> = new Set(IMPLIED)
+
+type AlwaysSet = 'id' | 'attemptId' | 'writableUntil' | 'createdAt' | 'updatedAt'
+type Fields = Omit<TrackedRow, keyof RowContext | 'metadata'>
+
 /** The fields of a row that its document doesn't already imply. Fields that would be `null` are left out. */
-export interface StoredRow {
-  readonly id: string
-  readonly attemptId: string
-  readonly route?: string
-  readonly filename?: string
-  readonly contentType?: string
-  readonly size?: number
-  readonly declaredSize?: number
-  readonly eTag?: string
+export type StoredRow = Pick<Fields, AlwaysSet> & {
+  readonly [Name in Exclude<keyof Fields, AlwaysSet>]?: NonNullable<Fields[Name]>
+} & {
   /** Pairs, because MongoDB gives field names such as `$set`, `a.b` and the empty name a special meaning. */
   readonly metadata?: readonly { readonly name: string; readonly value: string }[]
-  readonly storageKey?: string
-  readonly uploadId?: string
-  readonly expiresAt?: Date
-  readonly writableUntil: Date
-  readonly createdAt: Date
-  readonly updatedAt: Date
-  readonly confirmedAt?: Date
 }
 
 /** Builds the stored form of a row. Deleted rows have no `writableUntil`. */
 export function storedRow(row: StorageObject | TrackedRow): Readonly<Record<string, unknown>> {
-  const fields: Record<keyof StoredRow, unknown> = {
-    id: row.id,
-    attemptId: row.attemptId,
-    route: row.route,
-    filename: row.filename,
-    contentType: row.contentType,
+  const fields = {
+    ...row,
     size: row.size === null ? null : long(row.size),
     declaredSize: row.declaredSize === null ? null : long(row.declaredSize),
-    eTag: row.eTag,
     metadata: row.metadata && Object.entries(row.metadata).map(([name, value]) => ({ name, value })),
-    storageKey: row.storageKey,
-    uploadId: row.uploadId,
-    expiresAt: row.expiresAt,
-    writableUntil: 'writableUntil' in row ? row.writableUntil : null,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
-    confirmedAt: row.confirmedAt,
   }
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+  const isStored = ([name, value]: readonly [string, unknown]) => value !== null && !IMPLIED_NAMES.has(name)
+  return Object.fromEntries(Object.entries(fields).filter(isStored))
 }
-
-/** The fields of a row that come from its document. */
-type RowContext = Pick<StorageObject, 'scope' | 'bucket' | 'key' | 'status' | 'deletedAt'>
 
 /** Returns a new record, which the caller may modify. */
 export function readRow(

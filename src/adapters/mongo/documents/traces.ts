@@ -3,10 +3,9 @@ import type { Leftover, StorageObject } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
 import { readRow, storedRow, type StoredRow } from './stored-row.js'
 
-/** A deleted row. Its `_id` is the id of the row. */
+/** A deleted row. Its `_id` is the id of the row, and `at` that of its key. */
 export interface HistoryDocument extends Stored {
   readonly scope: string
-  /** The `_id` of the key that the row belonged to. */
   readonly at: string
   readonly deletedAt: Date
   readonly row: StoredRow
@@ -20,9 +19,8 @@ export function readHistory({ at, scope, deletedAt, row }: HistoryDocument): Sto
   return readRow(row, { scope, status: 'deleted', deletedAt, ...referenceOf(at) })
 }
 
-/** Bytes of an ended attempt that may still be in the bucket. Its `_id` is the id of the attempt. */
+/** Bytes of an ended attempt that may still be in the bucket. `_id` is the attempt, and `at` the `_id` of its key. */
 export interface LeftoverDocument extends Stored {
-  /** The `_id` of the key that the attempt belonged to. */
   readonly at: string
   /** Missing if version 1.5 recorded the leftover. */
   readonly scope?: string

@@ -15,7 +15,7 @@ import {
 
 type EventWithQueue = EventDocument & { readonly of: readonly QueueDocument[] }
 
-/** Lists events by id, which begins with the time of the process that recorded the event. */
+/** Lists events by id, which begins with the time of the process. */
 export function listEvents(namespace: Namespace, { limit, after }: ListEventsQuery): Read<EventPage> {
   if (after !== null && !isAttemptId(after)) throw new StorageError('INVALID_CURSOR')
   // The id of the next event is greater than the UUID of the last one, followed by any queue.

@@ -8,13 +8,11 @@ import { readHistory, type HistoryDocument } from '../documents/traces.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { readSums, type ScopeSums } from '../documents/scope-document.js'
 
-/** Returns the sums of a scope; zeros for an unknown one. */
 export function findSums(namespace: Namespace, scope: string): Read<ScopeSums> {
   return async (session) =>
     readSums(await namespace.objects.findOne({ _id: scope }, { session, ...majority() }))
 }
 
-/** Returns the live row of a status, or `null`. With a scope, only if it has the key. */
 export function findLive(
   namespace: Namespace,
   { scope = null, ...reference }: ObjectReference & Partial<FindQuery>,
@@ -27,13 +25,9 @@ export function findLive(
   }
 }
 
-/** A document with rows of a key: the live ones or a deleted one. */
 type RowDocument = KeyDocument | HistoryDocument
 
-/**
- * Returns the active row of a key, else the pending one, else the newest deleted one, as of one moment. With a scope, only
- * if that row belongs to it.
- */
+/** Returns the active row of a key, else the pending one, else the newest deleted one, as of one moment. */
 export function findAny(namespace: Namespace, query: FindQuery): Read<StorageObject | null> {
   const { objects, history } = namespace
   const { scope } = query
@@ -73,7 +67,7 @@ export function findAny(namespace: Namespace, query: FindQuery): Read<StorageObj
   }
 }
 
-/** Returns the row with this id, the live one before the deleted one, as of one moment. With a scope, only if it has the row. */
+/** Returns the row with this id, the live one before the deleted one, as of one moment. */
 export function findById(namespace: Namespace, { id, scope }: FindByIdQuery): Read<StorageObject | null> {
   const { objects, history } = namespace
   const ofScope = scope === null ? {} : { scope }
@@ -105,8 +99,8 @@ export function findById(namespace: Namespace, { id, scope }: FindByIdQuery): Re
 }
 
 /**
- * Reads live rows. If there are none, reads live and deleted rows of the moment of the first read, because a row may have
- * become live or deleted since. Through a router, one command for both collections takes longer than these.
+ * Reads live rows. If there are none, reads live and deleted rows of the same moment: one may have become either since.
+ * Through a router, one command for both collections takes longer.
  */
 async function findLiveFirst(
   session: ClientSession,

@@ -13,7 +13,9 @@ import { readHistory, readLeftover } from '../documents/traces.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { countsIn, readSums, usageIn } from '../documents/scope-document.js'
 
-/** Greater than every id. The first page needs a bound too: a partial index only serves filters on its field. */
+/**
+ * Greater than every id. The first page needs a bound too, because a partial index serves only filters on its field.
+ */
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 type LiveStatus = 'active' | 'pending'
@@ -23,14 +25,12 @@ interface Range {
   readonly filter: Document
   readonly sort: Document
   readonly index: string
-  /** The fields to return. Default: all. */
   readonly fields?: Document
 }
 
 /** Fetches the page in one round trip. By default, the first batch ends after 101 documents. */
 const oneBatch = (limit: number) => ({ batchSize: limit + 1 })
 
-/** Reads the beginning of a range. */
 function readRange<D extends Stored>(
   moment: Moment,
   collection: Collection<Stored>,
@@ -73,7 +73,6 @@ export function listObjects(namespace: Namespace, query: ListQuery): Read<Storag
 /** The share of a page for which pending rows are read at first. Usually, few of the newest rows are pending. */
 const PENDING_SHARE = 1 / 10
 
-/** The documents of a page in either status, the newest first. */
 interface LiveDocuments {
   readonly active: readonly KeyDocument[]
   readonly pending: readonly KeyDocument[]
@@ -81,8 +80,7 @@ interface LiveDocuments {
 
 /**
  * Merges a page of active and a page of pending rows of one moment, so an object that is confirmed meanwhile appears
- * exactly once. Without a shared moment, one command has to read both. If it read too few pending rows, another one reads all of
- * them again.
+ * exactly once. Without a shared moment, one command reads both, and again if it read too few pending rows.
  */
 function listLive(namespace: Namespace, query: ListQuery): Read<StorageObject[]> {
   const { limit } = query
@@ -137,7 +135,7 @@ async function readLive(
   return { active: documents.slice(0, activeRows), pending: documents.slice(activeRows) }
 }
 
-/** Returns the newest rows. Only those on the page are worth converting. */
+/** Returns the newest rows. Only these are worth converting. */
 function newestOf({ active, pending }: LiveDocuments, limit: number): StorageObject[] {
   const found = [
     ...active.map((document) => ({ document, status: 'active' as const, id: document.active!.id })),

@@ -8,12 +8,11 @@ import { type KeyDocument, rangeOfBucket, rowOf } from '../documents/key-documen
 import { type LeftoverDocument, readLeftover } from '../documents/traces.js'
 
 /**
- * The ranges that each of the commands for a page reads at one moment.
+ * The ranges that each of the commands for a page reads at one moment. An attempt goes from pending to active to
+ * leftover, so this order misses none.
  *
- * An attempt goes from pending to active to leftover. Reading in this order misses none that goes on meanwhile.
- *
- * The index by storage key has the storage keys of all buckets, so a range of a bucket with few of them could pass many
- * others before it fills a page. Large ranges therefore end where the page ends according to what was read before.
+ * A range of a bucket with few storage keys could pass many of other buckets before it fills a page. Large ranges
+ * therefore end where the page ends according to what was read before.
  */
 const COMMANDS: readonly (readonly StoredRange[])[] = [
   [
@@ -28,7 +27,6 @@ const COMMANDS: readonly (readonly StoredRange[])[] = [
   ],
 ]
 
-/** Lists what names bytes in a bucket, in the order of the names. */
 export function listStored(namespace: Namespace, query: ListStoredQuery): Read<StoredItem[]> {
   const { bucket, limit } = query
   // One more than the page, to tell whether a range has more items with the last name of the page.
@@ -113,9 +111,8 @@ async function readRanges(
 }
 
 /**
- * A range of an index that holds things that name bytes, in the order of the names: those with a storage key or those
- * without one, whose names are their keys. The index by storage key has both, because a missing storage key is null
- * there, and the `_id` of a key then gives the order.
+ * A range of an index, in the order of the names: of things with a storage key or of those without one, which are null
+ * in the index by storage key, and in the order of their `_id` there.
  */
 export interface StoredRange {
   readonly source: 'active' | 'pending' | 'leftover'
@@ -148,14 +145,12 @@ function readingOf(
   }
 }
 
-/** Returns the range of `_id` of the keys of a bucket in a range of names. */
 function keysOf(bucket: string, names: NameRange): object {
   const bounds = Object.entries(names).map(([bound, key]) => [bound, keyId({ bucket, key })] as const)
   const { $lt } = rangeOfBucket(bucket)
   return { $lt, ...Object.fromEntries(bounds) }
 }
 
-/** Reads what a document of a range names bytes with. */
 function readItem({ source }: StoredRange, document: Stored): StoredItem {
   if (source === 'leftover') {
     const leftover = readLeftover(document as LeftoverDocument)

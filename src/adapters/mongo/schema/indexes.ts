@@ -13,13 +13,12 @@ export interface ExpectedIndex {
 export type IndexedCollection = Exclude<keyof Namespace, 'client' | 'db' | 'clock'>
 
 /**
- * The indexes of each collection: one for every filter and order of the store. Documents of scopes are in `scopes` only.
+ * The indexes of each collection: one for every filter and order of the store. Documents of scopes are in `scopes`
+ * only.
  *
- * Documents have no `key` field, on purpose. `_id` is `bucket\0key`, a bucket contains no NUL, and a collection with a
- * collation is refused, so MongoDB compares `_id` byte by byte. Within a bucket, the order of `_id` is therefore the
- * byte order of the UTF-8 key, and a key prefix is a range of `_id`. An index that ends with `_id` therefore lists a
- * bucket in key order, for example by `{ 'active.storageKey': 1, _id: 1 }`. A `key` field would only help to order keys
- * across buckets or by a collation. Adding it later takes two releases, because older ones replace whole documents.
+ * Documents have no `key` field, on purpose. `_id` is `bucket\0key`, without a collation, so its order is the byte
+ * order of the keys of a bucket, and a key prefix is a range of `_id`. A `key` field would only help to order keys
+ * across buckets or by a collation. Adding it takes two releases, because older ones replace whole documents.
  */
 export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[]>> = {
   objects: [

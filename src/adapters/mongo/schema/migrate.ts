@@ -12,74 +12,64 @@ const COLLECTION_EXISTS = 48
 const MAX_RETRIES = 20
 
 /**
- * Creates missing collections and indexes. Every step is idempotent, so any number of processes may migrate at once.
- * Existing indexes are never changed: an index with another definition is an error.
+ * Creates missing collections and indexes, in any number of processes. An index with another definition is an error.
  *
- * Turns events on or off; `undefined` leaves them as they are. They are on if another process turns them on meanwhile.
- *
- * Only what reads has a deadline: building an index may take hours.
+ * Turns events on or off; `null` leaves them as they are. They stay on if another process turns them on meanwhile. Only
+ * what reads has a deadline: building an index may take hours.
  *
  * @throws StorageError `DATABASE_UNAVAILABLE` if the server, a collection or an index can't be used.
  */
 export async function migrate(
   namespace: Namespace,
-  events: boolean | undefined,
+  events: boolean | null,
   withDeadline: Deadline,
 ): Promise<MigrationResult> {
-  const migration: Migration = { events, withDeadline, requestsAtStart: null }
+  /** How often events had been requested when the first try began. */
+  let requestsAtStart: number | null = null
   for (let failures = 0; ; failures++) {
     try {
-      return await migrateOnce(namespace, migration)
+      return await migrateOnce()
     } catch (error) {
       // Concurrent migrations conflict, and an election may interrupt one.
       if (!isRetryable(error) || failures === MAX_RETRIES) throw error
       await backOff(failures)
     }
   }
-}
 
-/** One call of `migrate()`, which may take several tries. */
-interface Migration {
-  readonly events: boolean | undefined
-  readonly withDeadline: Deadline
-  /** `eventRequests` of the state when the first try began. */
-  requestsAtStart: number | null
-}
+  async function migrateOnce(): Promise<MigrationResult> {
+    const before = await withDeadline(async (call) => {
+      refuse(await serverFlaw(namespace))
+      refuse((await collectionFlaws(namespace))[0])
+      refuse((await shardingFlaws(namespace))[0])
+      return readState(namespace, call)
+    })
+    refuse(tooNew(before))
+    requestsAtStart ??= before.eventRequests
+    const ofEvents = namespace.db.listCollections({ name: namespace.events.collectionName })
+    const hadEvents = (await ofEvents.toArray()).length > 0
+    // If the version was lost, whether events were on is unknown. Recording too few would go unnoticed.
+    const turnsOn = events ?? (before.version === 0 && hadEvents)
+    const collections = neededCollections(before.events || turnsOn || hadEvents)
+    for (const name of collections) await createCollection(namespace, namespace[name].collectionName)
+    refuse(await rollbackFlaw(namespace))
+    if (before.version > SCHEMA_VERSION) return { from: before.version, to: before.version }
 
-async function migrateOnce(namespace: Namespace, migration: Migration): Promise<MigrationResult> {
-  const { events, withDeadline } = migration
-  const before = await withDeadline(async (call) => {
-    refuse(await serverFlaw(namespace))
-    refuse((await collectionFlaws(namespace))[0])
-    refuse((await shardingFlaws(namespace))[0])
-    return readState(namespace, call)
-  })
-  refuse(tooNew(before))
-  migration.requestsAtStart ??= before.eventRequests
-  const ofEvents = namespace.db.listCollections({ name: namespace.events.collectionName })
-  const hadEvents = (await ofEvents.toArray()).length > 0
-  // If the version was lost, whether events were on is unknown. Recording too few would go unnoticed.
-  const turnsOn = events ?? (before.version === 0 && hadEvents)
-  const collections = neededCollections(before.events || turnsOn || hadEvents)
-  for (const name of collections) await createCollection(namespace, namespace[name].collectionName)
-  refuse(await rollbackFlaw(namespace))
-  if (before.version > SCHEMA_VERSION) return { from: before.version, to: before.version }
-
-  const conflicting = (await indexDifferences(namespace, collections)).find(({ found }) => found !== null)
-  refuse(conflicting && describeDifference(conflicting))
-  for (const name of collections) {
-    const indexes = INDEXES[name].map(specification)
-    if (indexes.length > 0) await namespace[name].createIndexes(indexes)
+    const conflicting = (await indexDifferences(namespace, collections)).find(({ found }) => found !== null)
+    refuse(conflicting && describeDifference(conflicting))
+    for (const name of collections) {
+      const indexes = INDEXES[name].map(specification)
+      if (indexes.length > 0) await namespace[name].createIndexes(indexes)
+    }
+    if (collections.includes('events')) await restoreQueues(namespace)
+    // `$max`, because newer code may have migrated further meanwhile.
+    const state = { version: SCHEMA_VERSION, minCompatible: MIN_COMPATIBLE_VERSION }
+    const turnOn = turnsOn && { $set: { events: true }, $inc: { eventRequests: 1 } }
+    await namespace.schema.updateOne({ _id: STATE_ID }, { $max: state, ...turnOn }, { upsert: true })
+    if (events === false) await turnOff(namespace, requestsAtStart)
+    const after = await withDeadline((call) => readState(namespace, call))
+    refuse(tooNew(after))
+    return { from: before.version, to: after.version }
   }
-  if (collections.includes('events')) await restoreQueues(namespace)
-  // `$max`, because newer code may have migrated further meanwhile.
-  const state = { version: SCHEMA_VERSION, minCompatible: MIN_COMPATIBLE_VERSION }
-  const turnOn = turnsOn && { $set: { events: true }, $inc: { eventRequests: 1 } }
-  await namespace.schema.updateOne({ _id: STATE_ID }, { $max: state, ...turnOn }, { upsert: true })
-  if (events === false) await turnOff(namespace, migration.requestsAtStart)
-  const after = await withDeadline((call) => readState(namespace, call))
-  refuse(tooNew(after))
-  return { from: before.version, to: after.version }
 }
 
 /** Turns events off, unless another process has turned them on since this number of requests. */
@@ -98,8 +88,8 @@ async function createCollection({ db }: Namespace, name: string): Promise<void> 
 }
 
 /**
- * Makes queues whose oldest event is lost begin with the next one, as after a dump that is not of one moment. Otherwise,
- * no event of the object could be claimed. Every update names the lost event, so it changes no queue that goes on by itself.
+ * Makes queues whose oldest event is lost, as after a dump that is not of one moment, begin with the next one. Every
+ * update names the lost event, so it changes no queue that goes on by itself.
  */
 async function restoreQueues({ events }: Namespace): Promise<void> {
   const oldest = { from: events.collectionName, localField: 'head', foreignField: '_id', as: 'oldest' }

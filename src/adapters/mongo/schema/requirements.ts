@@ -4,7 +4,7 @@ import { isRouted, isRouterHello, runCommand, type Namespace } from '../connecti
 import { TRANSACTION } from '../connection/transactions.js'
 import { COLLECTIONS } from './indexes.js'
 
-/** The wire version of MongoDB 5.0, the first that reads several collections at one moment without a transaction. */
+/** The wire version of MongoDB 5.0, the first with snapshot reads outside transactions. */
 const WIRE_VERSION = 13
 
 /** Returns why the server can't hold the adapter's collections, in a sentence; `null` if it can. */
@@ -45,10 +45,7 @@ interface RoutedCollection {
 
 const UNAUTHORIZED = 13
 
-/**
- * Returns why sharded collections of the adapter can't be used, one sentence for each of them. Only a shard key that begins
- * and ends with `_id` keeps `_id` unique in the cluster, and lets writes by `_id` create documents.
- */
+/** Returns why sharded collections can't be used: only these shard keys keep `_id` unique and let writes create it. */
 export async function shardingFlaws(namespace: Namespace): Promise<string[]> {
   if (!(await isRouted(namespace))) return []
   const { client, db } = namespace
@@ -75,10 +72,7 @@ export async function shardingFlaws(namespace: Namespace): Promise<string[]> {
   })
 }
 
-/**
- * Returns a sentence if the server doesn't roll transactions back. Some servers that speak MongoDB's protocol accept
- * the commands of a transaction and ignore them, so this rolls a write back and looks whether it is gone.
- */
+/** Returns a sentence if the server doesn't roll a write back: some that speak the protocol ignore transactions. */
 export async function rollbackFlaw({ client, schema }: Namespace): Promise<string | null> {
   const probe = { _id: `probe of transactions ${crypto.randomUUID()}` }
   const session = client.startSession()

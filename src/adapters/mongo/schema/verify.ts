@@ -1,7 +1,7 @@
 import type { Collection } from 'mongodb'
 import type { Call } from '../connection/deadline.js'
 import { serverCode } from '../connection/failures.js'
-import type { Namespace, Stored } from '../connection/namespace.js'
+import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
 import {
   type ExpectedIndex,
   type IndexedCollection,
@@ -9,13 +9,12 @@ import {
   neededCollections,
   specification,
 } from './indexes.js'
-import { missingPrivileges } from './privileges.js'
 import { collectionFlaws, serverFlaw, shardingFlaws } from './requirements.js'
 import { readState, SCHEMA_VERSION, tooNew } from './version.js'
 
 /**
- * Returns what keeps this code from using the collections, in sentences for an operator; an empty list if nothing does.
- * Other collections and indexes are ignored, and so are all indexes if newer code has migrated the collections.
+ * Returns what keeps this code from using the collections, in sentences for an operator. Ignores other collections and
+ * indexes, and all indexes if newer code has migrated.
  */
 export async function verify(namespace: Namespace, call: Call): Promise<string[]> {
   const findings = [await serverFlaw(namespace)].filter((flaw) => flaw !== null)
@@ -49,7 +48,7 @@ export async function verify(namespace: Namespace, call: Call): Promise<string[]
 
 const NO_SUCH_COLLECTION = 26
 
-/** An index of the adapter that is missing from the database or has another definition there. */
+/** An index that is missing from the database or has another definition there. */
 export interface IndexDifference {
   readonly collection: string
   readonly index: ExpectedIndex
@@ -108,4 +107,59 @@ function definition(index: object): string {
   const fields = index as Readonly<Record<string, unknown>>
   const defining = DEFINING.filter((name) => fields[name] !== undefined && fields[name] !== false)
   return JSON.stringify(Object.fromEntries(defining.map((name) => [name, fields[name]])))
+}
+
+/** What `connectionStatus` returns about the user. */
+interface AuthInfo {
+  readonly authenticatedUsers: readonly unknown[]
+  readonly authenticatedUserPrivileges?: readonly {
+    readonly resource: { readonly db?: string; readonly collection?: string; readonly anyResource?: boolean }
+    readonly actions: readonly string[]
+  }[]
+}
+
+const INSPECT = ['find', 'listIndexes']
+const READ_AND_WRITE = [...INSPECT, 'insert', 'update', 'remove']
+
+/** Returns the privileges that calls and `verify()` need and the user lacks, one sentence for each of them. */
+async function missingPrivileges(
+  namespace: Namespace,
+  collections: readonly IndexedCollection[],
+): Promise<string[]> {
+  const { databaseName } = namespace.db
+  const { authenticatedUsers, authenticatedUserPrivileges: granted } = await readAuthInfo(namespace)
+  // A server without authentication has no users.
+  if (authenticatedUsers.length === 0 || !granted) return []
+
+  const lacks = (action: string, name: string) =>
+    !granted.some(({ actions, resource: { db, collection, anyResource } }) => {
+      // An empty name stands for all.
+      const isOn = (db === '' || db === databaseName) && (collection === '' || collection === name)
+      return (isOn || anyResource === true) && actions.includes(action)
+    })
+  const sentence = (action: string, place: string) =>
+    `Missing: the ${action} privilege of this user on ${place}.`
+
+  const ofCollections = collections.flatMap((each) => {
+    const name = namespace[each].collectionName
+    const needed = each === 'schema' ? INSPECT : READ_AND_WRITE
+    return needed.filter((action) => lacks(action, name)).map((action) => sentence(action, name))
+  })
+  const listing = lacks('listCollections', '')
+    ? [sentence('listCollections', `the database ${databaseName}`)]
+    : []
+  return [...listing, ...ofCollections]
+}
+
+const API_STRICT = 323
+
+async function readAuthInfo(namespace: Namespace): Promise<AuthInfo> {
+  try {
+    const status = await runCommand(namespace, { connectionStatus: 1, showPrivileges: true })
+    return status['authInfo'] as AuthInfo
+  } catch (error) {
+    // A client with `apiStrict` can't send the command.
+    if (serverCode(error) === API_STRICT) return { authenticatedUsers: [] }
+    throw error
+  }
 }

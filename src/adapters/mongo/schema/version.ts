@@ -5,22 +5,16 @@ import type { Namespace } from '../connection/namespace.js'
 import { majority, readWithRetry } from '../connection/reads.js'
 import { refuse } from './requirements.js'
 
-/**
- * The version that `migrate()` brings the collections to. This code refuses collections of a lower version. Version 2
- * added indexes. Documents of version 1 are complete as they are, so its code may go on writing them.
- */
+/** The version that `migrate()` brings the collections to, and the lowest that this code accepts. 2 added indexes. */
 export const SCHEMA_VERSION = 2
 
 /** The lowest schema version whose code may still use the collections after `migrate()`. */
 export const MIN_COMPATIBLE_VERSION = 1
 
-/** The `_id` of the document that records the state of the collections. */
 export const STATE_ID = 'version'
 
 /** The recorded version of the collections, and the lowest version of code that may use them. */
 export type SchemaState = Awaited<ReturnType<typeof readState>>
-
-const NEVER_MIGRATED = { version: 0, minCompatible: 0, events: false, eventRequests: 0 }
 
 /** How long a checked state is trusted, in milliseconds. */
 const CHECK_LIFETIME = 60_000
@@ -29,14 +23,13 @@ export async function readState(namespace: Namespace, call: Call) {
   const document = await readWithRetry(namespace, call, (session) =>
     namespace.schema.findOne({ _id: STATE_ID }, { session, ...majority() }),
   )
-  if (!document) return NEVER_MIGRATED
   return {
-    version: readNumber(document['version']),
-    minCompatible: readNumber(document['minCompatible']),
+    version: readNumber(document?.['version'] ?? 0),
+    minCompatible: readNumber(document?.['minCompatible'] ?? 0),
     /** Whether changes are recorded as events. */
-    events: document['events'] === true,
+    events: document?.['events'] === true,
     /** How often a `migrate()` asked for events, so that one without them notices another at the same time. */
-    eventRequests: readNumber(document['eventRequests'] ?? 0),
+    eventRequests: readNumber(document?.['eventRequests'] ?? 0),
   }
 }
 
@@ -50,15 +43,14 @@ export function tooNew({ version, minCompatible }: SchemaState): string | null {
 }
 
 /**
- * Builds a check that rejects calls on collections that this code can't use. MongoDB would otherwise create missing
- * ones at the first write, without their indexes. A result is trusted for a minute, so few calls read the state.
+ * Builds a check that rejects calls on collections that this code can't use: MongoDB would create missing ones without
+ * indexes. A result is trusted for a minute.
  */
 export function createStateCheck(namespace: Namespace) {
   let trustedUntil = -Infinity
   let recordsEvents = false
   let generation = 0
   return {
-    /** Rejects if this code can't use the collections. */
     async check(call: Call): Promise<void> {
       if (performance.now() < trustedUntil) return
       const readIn = generation
@@ -72,7 +64,6 @@ export function createStateCheck(namespace: Namespace) {
     get recordsEvents() {
       return recordsEvents
     },
-    /** Makes the next check read the state. */
     forget() {
       generation++
       trustedUntil = -Infinity

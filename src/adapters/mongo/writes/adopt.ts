@@ -14,11 +14,9 @@ function nameOf({ bucket, key, storageKey }: Pick<Leftover, 'bucket' | 'key' | '
   return keyId({ bucket, key: storageKey ?? key })
 }
 
-/** The rows and leftovers in which to look for bytes. */
 export interface PossibleNames {
   readonly keys: Iterable<KeyDocument>
   readonly leftovers: readonly Leftover[]
-  /** Earlier changes of the transaction. */
   readonly changes: readonly KeyChange[]
 }
 
@@ -52,7 +50,6 @@ export function keysNaming(commands: readonly AdoptCommand[]): Document[] {
   ]
 }
 
-/** Finds the leftovers that name the bytes of adoptions. */
 export async function findLeftoversNaming(
   { namespace, session }: Transaction,
   commands: readonly AdoptCommand[],
@@ -82,13 +79,12 @@ function byStorageKey(
   })
 }
 
-/** The number of lock documents: enough that two batches of 64 adoptions rarely share one by chance. */
+/** The number of lock documents. Two batches of 64 adoptions rarely share one by chance. */
 const LOCKS = 65_536
 
 /**
- * Builds the statements that lock the bytes of adoptions. Without them, two transactions that adopt the same bytes under
- * different keys of different scopes would write no document in common, and both would succeed. The `_id` of a lock
- * starts with NUL, so it is neither that of a key nor that of a scope.
+ * Builds the statements that lock the bytes of adoptions: of the same bytes under keys of different scopes, both would
+ * succeed otherwise. `_id` starts with NUL, unlike that of keys and scopes.
  */
 export function byteLocks(commands: readonly AdoptCommand[]): Update[] {
   const locks = new Set(commands.map((command) => hashOf(nameOf(command)) % LOCKS))
@@ -101,7 +97,6 @@ export function byteLocks(commands: readonly AdoptCommand[]): Update[] {
     }))
 }
 
-/** Returns the 32-bit FNV-1a hash of the UTF-16 units of a text. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

@@ -3,8 +3,8 @@ import { createAttemptId } from '../../../core/store/attempt-id.js'
 import type { ClaimEventsCommand, EventClaim, ExtendClaimsCommand } from '../../../core/store/driver.js'
 import type { StoredEvent } from '../../../core/store/events.js'
 import { abandonedError, type Call } from '../connection/deadline.js'
-import type { Namespace } from '../connection/namespace.js'
-import { updatePlainly } from '../connection/plain-updates.js'
+import { serverCode, TIME_LIMIT_EXCEEDED } from '../connection/failures.js'
+import { rememberCommit, runCommand, type Namespace, type Update } from '../connection/namespace.js'
 import { majority, readWithRetry } from '../connection/reads.js'
 import {
   type EventDocument,
@@ -18,88 +18,6 @@ import {
 /** A queue whose oldest event can be claimed. `oldest` holds that event, unless it was settled meanwhile. */
 type Candidate = QueueDocument & { readonly oldest: readonly EventDocument[] }
 
-/** How many times as many candidates as needed to draw from at most. */
-const MAX_WINDOW = 64
-/** Maximum queues to draw from. */
-const MAX_DRAWN = 6400
-/** How often to draw again if other processes claimed all candidates. */
-const MAX_DRAWS = 6
-
-/**
- * Creates the claims of events. All processes would try the same ones, those that are due first, so a process has one claim in flight,
- * and draws from more candidates than it needs as long as it loses some of them to other processes.
- */
-export function createClaims(namespace: Namespace) {
-  let window = 1
-  let last: Promise<unknown> = Promise.resolve()
-
-  async function claimDue(call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]> {
-    for (let draws = 1; ; draws++) {
-      if (call.hasTimedOut) return []
-      const candidates = await findDue(namespace, call, command, window)
-      const claimed = await claim(namespace, call, command, candidates)
-      window = claimed.length < candidates.length ? Math.min(2 * window, MAX_WINDOW) : Math.max(1, window / 2)
-      if (claimed.length > 0 || candidates.length === 0 || draws === MAX_DRAWS) return claimed
-    }
-  }
-
-  return async (call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]> => {
-    if (command.reference) {
-      const queue = await queueIdOf(command.reference)
-      const own = [{ $match: { _id: queue, ...dueNow(command) } }]
-      const candidates = await findCandidates(namespace, call, own, '_id_')
-      return claim(namespace, call, command, candidates)
-    }
-    const result = last.then(() => claimDue(call, command))
-    last = Promise.race([result.catch(() => {}), call.timedOut])
-    return result
-  }
-}
-
-/** Matches the queues whose oldest event is due. The server merges the two ranges of the index if both kinds are wanted. */
-function dueNow({ now, attempted }: ClaimEventsCommand): Document {
-  return { tried: attempted ?? { $in: [false, true] }, ripeAt: { $lte: now } }
-}
-
-/** Finds the queues that are due first, or, with a larger window, some of those. */
-async function findDue(
-  namespace: Namespace,
-  call: Call,
-  command: ClaimEventsCommand,
-  window: number,
-): Promise<Candidate[]> {
-  const { limit } = command
-  const first: Document[] = [
-    { $match: dueNow(command) },
-    { $sort: { ripeAt: 1, _id: 1 } },
-    { $limit: Math.min(limit * window, MAX_DRAWN) },
-  ]
-  const sample = window === 1 ? [] : [{ $sample: { size: limit } }]
-  // In the order of the sample: a queue that another process blocks should not always come first.
-  return findCandidates(namespace, call, [...first, ...sample], 'ripe')
-}
-
-/**
- * Runs a pipeline that yields queues, and adds the oldest event of each. What it reads may be rolled back, but then the
- * claim fails: it is only acknowledged once a majority has it and everything before it.
- */
-async function findCandidates(
-  namespace: Namespace,
-  call: Call,
-  queues: readonly Document[],
-  hint: '_id_' | 'ripe',
-): Promise<Candidate[]> {
-  const from = namespace.events.collectionName
-  const oldest = { from, localField: 'head', foreignField: '_id', as: 'oldest' }
-  return readWithRetry(namespace, call, (session) =>
-    namespace.events
-      .aggregate<Candidate>([...queues, { $lookup: oldest }], {
-        ...{ session, readConcern: { level: 'local' }, batchSize: 1001, hint },
-      })
-      .toArray(),
-  )
-}
-
 /** A queue and its oldest event, with the claim to write. */
 interface Claim {
   readonly queue: QueueDocument
@@ -107,95 +25,177 @@ interface Claim {
   readonly claim: string
 }
 
-/** Claims the oldest event of each queue that nothing has changed since it was read. */
-async function claim(
-  namespace: Namespace,
-  call: Call,
-  command: ClaimEventsCommand,
-  candidates: readonly Candidate[],
-): Promise<StoredEvent[]> {
-  const claims = candidates.flatMap(({ oldest, ...queue }) =>
-    oldest.map((event) => ({ queue, event, claim: createAttemptId() })),
-  )
-  const held = await write(namespace, call, command, claims)
-  return held
-    .toSorted((a, b) => a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
-    .map(({ queue, event, claim }) => ({
-      ...readEvent(event),
-      attempts: (queue.attempts ?? 0) + 1,
-      claim,
-    }))
-}
+/** How many times as many candidates as needed to draw from at most. */
+const MAX_WINDOW = 64
+/** Maximum queues to draw from. */
+const MAX_DRAWN = 6400
+/** How often to draw again if other processes claimed all candidates. */
+const MAX_DRAWS = 6
 
-/** Writes the claims, and returns those that hold. */
-async function write(
-  namespace: Namespace,
-  call: Call,
-  command: ClaimEventsCommand,
-  claims: readonly Claim[],
-): Promise<readonly Claim[]> {
-  if (claims.length === 0) return []
-  const { now, until } = command
-  const updates = claims.map(({ queue: { _id, head, attempts = null }, claim }) => ({
-    q: { _id, head, attempts, ripeAt: { $lte: now } },
-    // The server might prefer the index `ripe`, which has many keys in that range.
-    hint: '_id_',
-    u: { $set: { claim, ripeAt: until, tried: true }, $inc: { attempts: 1 } },
-  }))
-  const claimed = await updatePlainly(namespace, call, namespace.events, updates)
-  if (claimed === claims.length) return claims
-  const ids = claims.map(({ queue }) => queue._id)
-  const written = new Set((await findQueues(namespace, call, ids)).map((queue) => queue.claim))
-  const held = claims.filter(({ claim }) => written.has(claim))
-  // If a busy server only ran out of time, it writes some of the rest at each try. What it doesn't write is blocked.
-  if (claimed !== null || held.length === 0 || call.hasTimedOut) return held
-  const rest = claims.filter(({ claim }) => !written.has(claim))
-  return [...held, ...(await write(namespace, call, command, rest))]
-}
+/** Milliseconds to wait for transactions that write to the same documents, which a dead process can leave open. */
+const LONGEST_WAIT = 1000
 
-function findQueues(namespace: Namespace, call: Call, ids: readonly string[]): Promise<QueueDocument[]> {
-  return readWithRetry(namespace, call, (session) =>
-    namespace.events
-      .find<QueueDocument>({ _id: { $in: ids } }, { session, ...majority(), batchSize: ids.length + 1 })
-      .toArray(),
-  )
-}
+/**
+ * Creates the claims of events. All processes would try those that are due first, so a process has one claim in flight,
+ * and draws from more candidates than it needs as long as it loses some of them to others.
+ */
+export function createClaims(namespace: Namespace) {
+  const { events } = namespace
+  let window = 1
+  let last: Promise<unknown> = Promise.resolve()
 
-/** Sets the end of claims that still hold, and returns the ids of their events. */
-export async function extendClaims(
-  namespace: Namespace,
-  call: Call,
-  { entries, until }: ExtendClaimsCommand,
-): Promise<string[]> {
-  const claims = inQueues(entries)
-  if (claims.length === 0) return []
-  const extended = await extend(namespace, call, claims, until)
-  if (extended === claims.length) return claims.map(({ id }) => id)
-
-  // A claim that holds now has held during the update too, since no token is used twice.
-  const ids = claims.map(({ queue }) => queue)
-  const queues = await findQueues(namespace, call, ids)
-  const held = new Map(queues.map(({ head, claim }) => [head, claim]))
-  return claims.filter(({ id, claim }) => held.get(id) === claim).map(({ id }) => id)
-}
-
-/** Returns how many of the claims hold. A queue that a transaction blocks holds up only its own claim. */
-async function extend(
-  namespace: Namespace,
-  call: Call,
-  claims: readonly InQueue<EventClaim>[],
-  until: Date,
-): Promise<number> {
-  const updates = claims.map(({ id, claim, queue }) => ({
-    q: { _id: queue, claim, head: id },
-    u: { $set: { ripeAt: until } },
-  }))
-  while (!call.hasTimedOut) {
-    const extended = await updatePlainly(namespace, call, namespace.events, updates)
-    if (extended !== null) return extended
-    if (claims.length === 1) continue
-    const each = await Promise.all(claims.map((claim) => extend(namespace, call, [claim], until)))
-    return each.reduce((sum, count) => sum + count, 0)
+  async function claimDue(call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]> {
+    for (let draws = 1; ; draws++) {
+      if (call.hasTimedOut) return []
+      const candidates = await findDue(call, command)
+      const claimed = await claim(call, command, candidates)
+      window = claimed.length < candidates.length ? Math.min(2 * window, MAX_WINDOW) : Math.max(1, window / 2)
+      if (claimed.length > 0 || candidates.length === 0 || draws === MAX_DRAWS) return claimed
+    }
   }
-  throw abandonedError(call.lastError)
+
+  /** Finds the queues that are due first, or, with a larger window, some of those. */
+  function findDue(call: Call, command: ClaimEventsCommand): Promise<Candidate[]> {
+    const { limit } = command
+    const first: Document[] = [
+      { $match: dueNow(command) },
+      { $sort: { ripeAt: 1, _id: 1 } },
+      { $limit: Math.min(limit * window, MAX_DRAWN) },
+    ]
+    const sample = window === 1 ? [] : [{ $sample: { size: limit } }]
+    // In the order of the sample: a queue that another process blocks should not always come first.
+    return findCandidates(call, [...first, ...sample], 'ripe')
+  }
+
+  /**
+   * Runs a pipeline that yields queues, and adds the oldest event of each. If what it reads is rolled back, the claim
+   * fails.
+   */
+  function findCandidates(call: Call, queues: readonly Document[], hint: string): Promise<Candidate[]> {
+    const from = events.collectionName
+    const oldest = { from, localField: 'head', foreignField: '_id', as: 'oldest' }
+    const options = { readConcern: { level: 'local' }, batchSize: 1001, hint } as const
+    return readWithRetry(namespace, call, (session) =>
+      events.aggregate<Candidate>([...queues, { $lookup: oldest }], { session, ...options }).toArray(),
+    )
+  }
+
+  /** Claims the oldest event of each queue that nothing has changed since it was read. */
+  async function claim(
+    call: Call,
+    command: ClaimEventsCommand,
+    candidates: readonly Candidate[],
+  ): Promise<StoredEvent[]> {
+    const claims = candidates.flatMap(({ oldest, ...queue }) =>
+      oldest.map((event) => ({ queue, event, claim: createAttemptId() })),
+    )
+    const held = await write(call, command, claims)
+    return held
+      .toSorted((a, b) => a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
+      .map(({ queue, event, claim }) => ({
+        ...readEvent(event),
+        attempts: (queue.attempts ?? 0) + 1,
+        claim,
+      }))
+  }
+
+  async function write(
+    call: Call,
+    command: ClaimEventsCommand,
+    claims: readonly Claim[],
+  ): Promise<readonly Claim[]> {
+    if (claims.length === 0) return []
+    const { now, until } = command
+    const updates = claims.map(({ queue: { _id, head, attempts = null }, claim }) => ({
+      q: { _id, head, attempts, ripeAt: { $lte: now } },
+      // The server might prefer the index `ripe`, which has many keys in that range.
+      hint: '_id_',
+      u: { $set: { claim, ripeAt: until, tried: true }, $inc: { attempts: 1 } },
+    }))
+    const claimed = await update(call, updates)
+    if (claimed === claims.length) return claims
+    const ids = claims.map(({ queue }) => queue._id)
+    const written = new Set((await findQueues(call, ids)).map((queue) => queue.claim))
+    const held = claims.filter(({ claim }) => written.has(claim))
+    // If a busy server only ran out of time, it writes some of the rest at each try. What it doesn't write is blocked.
+    if (claimed !== null || held.length === 0 || call.hasTimedOut) return held
+    const rest = claims.filter(({ claim }) => !written.has(claim))
+    return [...held, ...(await write(call, command, rest))]
+  }
+
+  /**
+   * Runs independent, idempotent updates without a transaction. Returns how many documents the last try found, or
+   * `null` if it waited for too long, so that some had no effect.
+   */
+  function update(call: Call, updates: readonly Update[]): Promise<number | null> {
+    const command = {
+      ...{ update: events.collectionName, updates, ordered: false },
+      ...{ writeConcern: { w: 'majority' }, maxTimeMS: LONGEST_WAIT },
+    }
+    return readWithRetry(namespace, call, async (session) => {
+      try {
+        const { n, writeConcernError } = await runCommand(namespace, command, session)
+        return writeConcernError ? null : Number(n)
+      } catch (error) {
+        if (serverCode(error) === TIME_LIMIT_EXCEEDED) return null
+        throw error
+      } finally {
+        rememberCommit(namespace.clock, session)
+      }
+    })
+  }
+
+  function findQueues(call: Call, ids: readonly string[]): Promise<QueueDocument[]> {
+    const batchSize = ids.length + 1
+    return readWithRetry(namespace, call, (session) =>
+      events.find<QueueDocument>({ _id: { $in: ids } }, { session, ...majority(), batchSize }).toArray(),
+    )
+  }
+
+  /** Returns how many of the claims hold. A queue that a transaction blocks holds up only its own claim. */
+  async function extend(call: Call, claims: readonly InQueue<EventClaim>[], until: Date): Promise<number> {
+    const updates = claims.map(({ id, claim, queue }) => ({
+      q: { _id: queue, claim, head: id },
+      u: { $set: { ripeAt: until } },
+    }))
+    while (!call.hasTimedOut) {
+      const extended = await update(call, updates)
+      if (extended !== null) return extended
+      if (claims.length === 1) continue
+      const each = await Promise.all(claims.map((claim) => extend(call, [claim], until)))
+      return each.reduce((sum, count) => sum + count, 0)
+    }
+    throw abandonedError(call.lastError)
+  }
+
+  return {
+    async claim(call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]> {
+      if (command.reference) {
+        const queue = await queueIdOf(command.reference)
+        const own = [{ $match: { _id: queue, ...dueNow(command) } }]
+        return claim(call, command, await findCandidates(call, own, '_id_'))
+      }
+      const result = last.then(() => claimDue(call, command))
+      last = Promise.race([result.catch(() => {}), call.timedOut])
+      return result
+    },
+
+    /** Sets the end of claims that still hold, and returns the ids of their events. */
+    async extend(call: Call, { entries, until }: ExtendClaimsCommand): Promise<string[]> {
+      const claims = inQueues(entries)
+      if (claims.length === 0) return []
+      const extended = await extend(call, claims, until)
+      if (extended === claims.length) return claims.map(({ id }) => id)
+
+      // A claim that holds now has held during the update too, since no token is used twice.
+      const ids = claims.map(({ queue }) => queue)
+      const held = new Map((await findQueues(call, ids)).map(({ head, claim }) => [head, claim]))
+      return claims.filter(({ id, claim }) => held.get(id) === claim).map(({ id }) => id)
+    },
+  }
+}
+
+/** Matches the queues whose oldest event is due. The server merges the two ranges of the index if both kinds are wanted. */
+function dueNow({ now, attempted }: ClaimEventsCommand): Document {
+  return { tried: attempted ?? { $in: [false, true] }, ripeAt: { $lte: now } }
 }

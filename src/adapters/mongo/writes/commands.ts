@@ -11,16 +11,12 @@ import { increment, sumChanges, type SumChanges } from '../documents/scope-docum
 export interface ApplyOptions {
   /** Whether the documents of keys that become free are already removed. Default: `false`. */
   readonly keysAreRemoved?: boolean
-  /** The events to record. Default: none. */
   readonly events?: readonly NewEvent[]
-  /** Further statements for the collection of keys and scopes. Default: none. */
+  /** Further statements for the collection of keys and scopes. */
   readonly more?: readonly Update[]
 }
 
-/**
- * From this many documents on, one command inserts them, and another removes what they replace. For the server, that is much
- * faster than a statement for each.
- */
+/** From this many documents on, the server is much faster with one insert and one removal than with replacements. */
 const MANY = 8
 
 /** Writes the changes of keys and of the sums of their scopes. The transaction MUST have read the keys. */
@@ -67,7 +63,6 @@ export async function lockScopes(transaction: Transaction, scopes: Iterable<stri
   await update(transaction, transaction.namespace.objects, updates)
 }
 
-/** Builds the statements that add to the sums of scopes. */
 export function sumUpdates(changes: SumChanges): Update[] {
   return [...changes].map(([scope, sums]) => ({ q: { _id: scope }, u: increment(sums), upsert: true }))
 }
@@ -89,7 +84,6 @@ export async function insert(
   if (documents.length > 0) await runCommand(namespace, { insert: collectionName, documents }, session)
 }
 
-/** Removes documents. Returns how many existed. */
 export async function removeById(
   { namespace, session }: Transaction,
   { collectionName }: Collection<Stored>,

@@ -21,14 +21,12 @@ const REMEMBERED_KEYS = 10_000
 const REMEMBERED_SCOPES = 10_000
 
 /**
- * Milliseconds that a purge waits for other processes that write to its scope. A process that died within a transaction
- * blocks its scope until the server ends that transaction, by default for a minute. A purge may skip a row, so it doesn't
- * wait for that long, neither in flight nor in the queue.
+ * Milliseconds that a purge waits, in flight or in the queue, for other processes that write to its scope. One that
+ * died blocks it for a minute, and a purge may skip a row.
  */
 const PURGE_PATIENCE = 1000
 const SKIPPED: Decision = { outcome: 'unchanged', row: null }
 
-/** A write of a caller. */
 interface WriteJob extends Job {
   readonly write: KeyWrite
   readonly call: Call
@@ -39,9 +37,9 @@ interface WriteJob extends Job {
 }
 
 /**
- * Creates the writes of keys. Those that wait share transactions: see `createQueue`. A write that changes no sums names no
- * scope, so it never waits for the writes of one. Another write without a scope names the one in which its key was last
- * seen. That is only a hint, because other processes write too: the result depends on what is stored at the key.
+ * Creates the writes of keys, which share transactions: see `createQueue`. A write that changes no sums names no scope,
+ * so it never waits for the writes of one. Another one without a scope names that in which its key was last seen, as a
+ * hint.
  */
 export function createKeyWrites(namespace: Namespace, recordsEvents: () => boolean) {
   const lastScopes = new RecentEntries<string>(REMEMBERED_KEYS)
@@ -59,9 +57,8 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     let areScopesLocked = false
 
     /**
-     * Returns whether to leave a write conflict to the queue. One of several parts concerns one of them, and the others need
-     * not wait for it. One behind the locks of the scopes concerns a key. One of a job whose scope is known by now need not
-     * happen again.
+     * Returns whether to leave a write conflict to the queue: one that concerns one of several parts, a key behind the
+     * locks of the scopes, or a job whose scope is known by now.
      */
     const stopsAtConflict = () => hasParts || areScopesLocked || scopeFound(jobs[0]!) !== null
 

@@ -21,14 +21,12 @@ export interface DecideOptions {
   readonly scopes: Iterable<string>
   /** Called with the scope that has a key as soon as it was read, even if the transaction fails later. */
   readonly onScope: (key: string, scope: string) => void
-  /** Whether to record the events of the changes. */
   readonly recordsEvents: boolean
 }
 
 /**
- * Runs writes of different keys within a transaction, in order: reads what they need, plans each of them on the result
- * of the previous ones, and writes the changes. Takes one command to read and one to write. Adopting, freeing keys,
- * keeping history and recording leftovers take one more command each.
+ * Runs writes of different keys within a transaction, in order, each on the result of the previous ones. Takes one
+ * command to read and one to write; adopting, freeing keys, history and leftovers take one more each.
  */
 export async function decideAndWrite(
   transaction: Transaction,
@@ -65,8 +63,8 @@ export async function decideAndWrite(
 }
 
 /**
- * Removes a key. Everything at the key goes, so one command can read and remove it. Returns `null` if the write names an
- * attempt that is not that of the active row: it may be the pending one, which goes alone.
+ * Removes everything at a key by one command. Returns `null` if the write names an attempt other than the active row's:
+ * it may be the pending one, which goes alone.
  */
 async function removeKey(
   transaction: Transaction,
@@ -92,8 +90,8 @@ async function removeKey(
 }
 
 /**
- * Reserves without reading, on the assumption that the key is free and the scope has a document. Returns `null` if that is
- * wrong or the scope has no room. The transaction MUST then be aborted.
+ * Reserves without reading, as if the key were free and the scope had a document. Returns `null` if that is wrong or
+ * the scope has no room. The transaction MUST then be aborted.
  */
 export async function reserveFreeKey(
   { namespace, session }: Transaction,
@@ -128,7 +126,6 @@ function usesAtMost(fields: readonly [string, string], most: number): Document {
   return { $lte: [{ $add: fields.map((field) => ({ $ifNull: [`$${field}`, 0] })) }, long(most)] }
 }
 
-/** Returns the event of a change, if there is one. */
 function eventsOf({ command }: KeyWrite, { event }: KeyChange): NewEvent[] {
   return event ? [{ ...event, createdAt: command.now }] : []
 }
@@ -141,7 +138,6 @@ function adoptionsIn(writes: readonly KeyWrite[]): AdoptCommand[] {
   return writes.filter(isAdopt).map(({ command }) => command)
 }
 
-/** Finds the state before the writes. */
 async function findAll(transaction: Transaction, writes: readonly KeyWrite[], known: Iterable<string>) {
   const ids = writes.map(({ command }) => keyId(command))
   const scopes = [...known, ...writes.flatMap(scopesGiven)]

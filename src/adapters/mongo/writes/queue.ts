@@ -8,10 +8,7 @@ const MAX_JOBS = 64
 /** Jobs of one scope that may wait. */
 const MAX_WAITING = 10_000
 
-/**
- * Milliseconds after which a transaction no longer keeps others waiting. It may be blocked by another process, or the server may
- * have stopped responding on its connection.
- */
+/** Milliseconds after which a transaction, which may be blocked or without a response, keeps no others waiting. */
 const PATIENCE = 100
 
 export interface Job {
@@ -27,8 +24,7 @@ export interface QueueOptions<J extends Job, Result> {
   /** Returns whether a transaction that failed with this error had no effect, so that parts of it can run. */
   readonly wasUndone: (error: unknown) => boolean
   /**
-   * Returns the job to run in place of one that failed alone because another writer holds its key. `null` if it failed for
-   * another reason.
+   * Returns the job to run in place of one that failed alone because another writer holds its key, otherwise `null`.
    */
   readonly again: (job: J, error: unknown) => J | null
 }
@@ -44,9 +40,9 @@ interface Queued<J extends Job, Result> {
 }
 
 /**
- * Creates the queue of all writes. A commit costs the server about the same for one write as for many, and the server undoes one
- * of two concurrent transactions that write the same document. So a job starts at once while fewer than two transactions
- * are in flight. Later ones wait for one of them to end, and those whose keys and scopes are then free share the next.
+ * Creates the queue of all writes. A commit costs about the same for one write as for many, and of two transactions
+ * that write the same document the server undoes one. So a job starts at once while fewer than two are in flight. Later
+ * ones wait for one to end, and those whose keys and scopes are then free share the next.
  */
 export function createQueue<J extends Job, Result>({ run, wasUndone, again }: QueueOptions<J, Result>) {
   type Jobs = readonly Queued<J, Result>[]
@@ -97,15 +93,12 @@ export function createQueue<J extends Job, Result>({ run, wasUndone, again }: Qu
     const stopCounting = () => {
       if (isCounted) inFlight--
       isCounted = false
-    }
-    const timer = setTimeout(() => {
-      stopCounting()
       startNext()
-    }, PATIENCE)
+    }
+    const timer = setTimeout(stopCounting, PATIENCE)
     await settle(group)
     clearTimeout(timer)
     stopCounting()
-    startNext()
   }
 
   async function settle(group: Jobs): Promise<void> {

@@ -19,90 +19,74 @@ const MAX_CONFLICTS = 6
 /** Runs a part of a call with a deadline, and maps errors. */
 type Run = <T>(work: (call: Call) => Promise<T>) => Promise<T>
 
+/** Undoes a transaction that can't settle all of its entries. */
+class NotAllSole extends Error {
+  override readonly name = 'NotAllSole'
+}
+
 /** Ends claims that still hold, and returns the ids of their events. */
 export async function settleEvents(
   namespace: Namespace,
   run: Run,
   { entries, now }: SettleEventsCommand,
 ): Promise<string[]> {
-  const settled = new Set(await settleAll(namespace, run, inQueues(entries), now))
+  const settled = new Set(await settleAll(inQueues(entries)))
   return entries.map(({ id }) => id).filter((id) => settled.has(id))
-}
 
-/** Each part has its own deadline, so one that stays blocked fails alone. Rejects only if nothing was settled. */
-async function settleAll(
-  namespace: Namespace,
-  run: Run,
-  entries: readonly Settlement[],
-  now: Date,
-): Promise<string[]> {
-  if (entries.length === 0) return []
-  const together = await run((call) => settleTogether(namespace, call, entries, now))
-  if (together !== null) return together
-  const half = Math.ceil(entries.length / 2)
-  const halves = [entries.slice(0, half), entries.slice(half)]
-  const results = await Promise.allSettled(halves.map((part) => settleAll(namespace, run, part, now)))
-  const settled = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
-  const failure = results.find((result) => result.status === 'rejected')
-  if (failure && settled.length === 0) throw failure.reason
-  return settled
-}
+  /** Each part has its own deadline, so one that stays blocked fails alone. Rejects only if nothing was settled. */
+  async function settleAll(part: readonly Settlement[]): Promise<string[]> {
+    if (part.length === 0) return []
+    const together = await run((call) => settleTogether(call, part))
+    if (together !== null) return together
+    const half = Math.ceil(part.length / 2)
+    const results = await Promise.allSettled([part.slice(0, half), part.slice(half)].map(settleAll))
+    const settled = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+    const failure = results.find((result) => result.status === 'rejected')
+    if (failure && settled.length === 0) throw failure.reason
+    return settled
+  }
 
-/** Settles the entries in one transaction. Returns `null` if other transactions keep blocking it, and it can be split. */
-async function settleTogether(
-  namespace: Namespace,
-  call: Call,
-  entries: readonly Settlement[],
-  now: Date,
-): Promise<string[] | null> {
-  if (await removeSole(namespace, call, entries)) return entries.map(({ id }) => id)
-  let conflicts = 0
-  const stopsAtConflict = () => entries.length > 1 && ++conflicts > MAX_CONFLICTS
-  try {
-    return await transact({ namespace, call, stopsAtConflict }, (transaction) =>
-      settleHeld(transaction, entries, now),
-    )
-  } catch (error) {
-    if (entries.length === 1 || !isWriteConflict(error)) throw error
-    return null
+  /** Settles a part in one transaction. Returns `null` if other transactions keep blocking it, and it can be split. */
+  async function settleTogether(call: Call, part: readonly Settlement[]): Promise<string[] | null> {
+    if (await removeSole(call, part)) return part.map(({ id }) => id)
+    let conflicts = 0
+    const stopsAtConflict = () => part.length > 1 && ++conflicts > MAX_CONFLICTS
+    try {
+      return await transact({ namespace, call, stopsAtConflict }, (transaction) =>
+        settleHeld(transaction, part, now),
+      )
+    } catch (error) {
+      if (part.length === 1 || !isWriteConflict(error)) throw error
+      return null
+    }
+  }
+
+  /**
+   * Removes events and their queues, if all claims hold and each event is the only one of its object, as usual.
+   * Otherwise changes nothing and returns `false`.
+   */
+  async function removeSole(call: Call, part: readonly Settlement[]): Promise<boolean> {
+    if (part.some(({ retryAt }) => retryAt !== null)) return false
+    const deletes = [
+      ...part.map(({ id, queue, claim }) => ({ q: { _id: queue, claim, head: id, n: 1 }, limit: 1 })),
+      { q: { _id: { $in: part.map(({ id }) => id) } }, limit: 0 },
+    ]
+    const command = { delete: namespace.events.collectionName, deletes }
+    // A conflict shows that another event was recorded, or the claim was replaced.
+    const stopsAtConflict = () => true
+    try {
+      return await transact({ namespace, call, stopsAtConflict }, async ({ session }) => {
+        const { n } = await runCommand(namespace, command, session)
+        if (Number(n) < 2 * part.length) throw new NotAllSole()
+        return true
+      })
+    } catch (error) {
+      if (error instanceof NotAllSole || isWriteConflict(error)) return false
+      throw error
+    }
   }
 }
 
-/** Undoes a transaction that can't settle all of its entries. */
-class NotAllSole extends Error {
-  override readonly name = 'NotAllSole'
-}
-
-/**
- * Removes events and their queues, if all of the claims hold and each event is the only one of its object. This is the
- * usual case, and needs no look at the queues. Otherwise changes nothing and returns `false`.
- */
-async function removeSole(
-  namespace: Namespace,
-  call: Call,
-  entries: readonly Settlement[],
-): Promise<boolean> {
-  if (entries.some(({ retryAt }) => retryAt !== null)) return false
-  const deletes = [
-    ...entries.map(({ id, queue, claim }) => ({ q: { _id: queue, claim, head: id, n: 1 }, limit: 1 })),
-    { q: { _id: { $in: entries.map(({ id }) => id) } }, limit: 0 },
-  ]
-  const command = { delete: namespace.events.collectionName, deletes }
-  // A conflict shows that another event was recorded, or the claim was replaced.
-  const stopsAtConflict = () => true
-  try {
-    return await transact({ namespace, call, stopsAtConflict }, async ({ session }) => {
-      const { n } = await runCommand(namespace, command, session)
-      if (Number(n) < 2 * entries.length) throw new NotAllSole()
-      return true
-    })
-  } catch (error) {
-    if (error instanceof NotAllSole || isWriteConflict(error)) return false
-    throw error
-  }
-}
-
-/** A queue with its two oldest events. */
 type QueueWithOldest = QueueDocument & {
   readonly oldest: readonly Pick<EventDocument, '_id' | 'createdAt'>[]
 }

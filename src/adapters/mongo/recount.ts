@@ -1,15 +1,15 @@
 import type { Document } from 'mongodb'
-import { readNumber } from '../connection/bson.js'
-import type { Namespace, Stored } from '../connection/namespace.js'
-import { aggregate, type Read } from '../connection/reads.js'
-import { mapSums, readSums, SUM_NAMES, type ScopeSums } from '../documents/scope-document.js'
+import { long, readNumber } from './connection/bson.js'
+import { runCommand, type Namespace, type Stored } from './connection/namespace.js'
+import { aggregate, type Read } from './connection/reads.js'
+import type { Transaction } from './connection/transactions.js'
+import { mapSums, readSums, SUM_NAMES, type ScopeSums } from './documents/scope-document.js'
 
 /** The recorded sums of a scope and the actual sums of its rows, both of one moment. */
 export interface Recount {
   readonly scope: string
   readonly recorded: ScopeSums
   readonly actual: ScopeSums
-  /** Number of earlier repairs of these sums. */
   readonly repairs: number
 }
 
@@ -36,7 +36,6 @@ const TOTAL = {
   ...Object.fromEntries(SUM_NAMES.map((name) => [`recorded_${name}`, { $max: `$recorded.${name}` }])),
 }
 
-/** Matches scopes with at least one wrong sum. */
 const DIFFERS = {
   $expr: {
     $or: SUM_NAMES.map((name) => ({ $ne: [`$${name}`, { $ifNull: [`$recorded_${name}`, 0] }] })),
@@ -90,4 +89,26 @@ function contributionsOf({ objects, history }: Namespace, scope: string): Docume
       },
     },
   ]
+}
+
+/**
+ * Adds what a recount found missing. Concurrent writes change rows and sums alike, so only another repair changes the
+ * difference. Returns `false`, without a change, if there was one since the recount.
+ */
+export async function repairSums(
+  { namespace, session }: Transaction,
+  { scope, recorded, actual, repairs }: Recount,
+): Promise<boolean> {
+  const missing = mapSums((name) => actual[name] - recorded[name])
+  const orZero = (name: string) => ({ $ifNull: [`$${name}`, long(0)] })
+  const repaired = {
+    ...Object.fromEntries(SUM_NAMES.map((name) => [name, { $add: [orZero(name), long(missing[name])] }])),
+    repairs: { $add: [orZero('repairs'), 1] },
+  }
+  // The filter can't check this: it would make the upsert try to insert a second document.
+  const isFirst = { $eq: [orZero('repairs'), repairs] }
+  const result = { $cond: [isFirst, { $mergeObjects: ['$$ROOT', repaired] }, '$$ROOT'] }
+  const updates = [{ q: { _id: scope }, u: [{ $replaceWith: result }], upsert: true }]
+  const response = await runCommand(namespace, { update: namespace.objects.collectionName, updates }, session)
+  return Number(response['nModified']) > 0 || response['upserted'] !== undefined
 }
