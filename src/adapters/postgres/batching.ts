@@ -2,7 +2,7 @@ import { StorageError } from '../../core/errors.js'
 import { keyId } from '../../core/names.js'
 import { RecentEntries } from '../../core/recent-entries.js'
 import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
-import { createWriteBatcher, type WriteBatcher } from './write-batcher.js'
+import { createWriteBatcher } from './write-batcher.js'
 import type { Statement } from './connection/database.js'
 import { copyOf, isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
@@ -35,11 +35,10 @@ const REMEMBERED_ATTEMPTS = 10_000
 
 /**
  * Creates the writes that many callers make at once. Writes of one scope change the same usage row, so Postgres runs
- * them one after the other. Those that are in progress in this process share a round trip and a transaction. A batch whose
- * response was lost is repeated. A confirm without an attempt, or without the scope of an attempt that another process
- * reserved, runs alone.
+ * them one after the other; those in progress in this process share a round trip and a transaction. A confirm without
+ * an attempt, or of an attempt without a scope that another process reserved, runs alone.
  *
- * A batch only tries to lock its keys. A write whose key another transaction holds leaves the batch and waits on a connection
+ * A batch only tries to lock its keys. A write whose key another transaction holds leaves it and waits on a connection
  * of its own.
  */
 export function createBatchedWrites(call: Call, { writes, tries }: Statements) {
@@ -49,13 +48,13 @@ export function createBatchedWrites(call: Call, { writes, tries }: Statements) {
   function createBatcher<Kind extends keyof Commands>(
     batch: Statement,
     nameOf: (command: Commands[Kind]) => string,
-  ): WriteBatcher<Write<Kind>, WriteResult> {
+  ) {
     return createWriteBatcher<Write<Kind>, WriteResult>({
       async run(jobs) {
         if (jobs.length === 1) return [await runAlone(jobs[0]!, tries)]
         const results = jobs.map((): WriteResult | null => null)
         const values = [jobs[0]!.command.scope, JSON.stringify(jobs.map(placed))]
-        for (const [place, text] of await call(batch, values, { repeatable: true })) {
+        for (const [place, text] of await call(batch, values)) {
           results[Number(place)] = readWriteResult(text)
         }
         return results
@@ -76,7 +75,7 @@ export function createBatchedWrites(call: Call, { writes, tries }: Statements) {
   ): Promise<WriteResult | null> {
     const values = valuesOf<Commands[Kind]>(argumentsOf[kind], command)
     try {
-      const [row] = await call(statements[kind], values, { repeatable: true })
+      const [row] = await call(statements[kind], values)
       return statements === tries && row?.[0] === null ? null : readWriteResult(row?.[0])
     } catch (error) {
       if (kind === 'reserve' && isDuplicateId(error)) return { outcome: 'reused-id' }
@@ -84,10 +83,10 @@ export function createBatchedWrites(call: Call, { writes, tries }: Statements) {
     }
   }
 
-  /** The scope of each attempt that this process has reserved. An attempt never changes its scope, but its object can. */
+  /** The scope of each attempt that this process has reserved. Only that of its object can change. */
   const reserved = new RecentEntries<string>(REMEMBERED_ATTEMPTS)
 
-  /** Confirms in the scope that the attempt was reserved in, then in any, because the object may have another owner by now. */
+  /** Confirms in the scope of the reservation, then in any, because the object may have another owner by now. */
   async function confirmWithoutScope(command: ConfirmCommand): Promise<WriteResult> {
     const { id } = command
     const scope = id === null ? null : reserved.get(id)

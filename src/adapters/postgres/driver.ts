@@ -23,13 +23,10 @@ import { verify } from './migrate/verify.js'
 import { BEFORE_ALL_DATES, readLeftover, readNumber, readObject, readObjects } from './sql/rows.js'
 import { ARGUMENTS, valuesOf } from './sql/arguments.js'
 import { FIRST_ID, LAST_ID } from './sql/reads.js'
-import { readDifferences, readUsage } from './sql/usage-checks.js'
+import { readCounts, readDifferences, readUsage } from './sql/usage-checks.js'
 import { readRefusal, readWriteResult, type WriteResult } from './sql/writes.js'
 
-/**
- * Maximum number of keys that one transaction of a purge locks. All sessions share the lock table of the server, so a
- * large `limit` of a caller must not fill it.
- */
+/** Maximum keys that one transaction of a purge locks: all sessions share the lock table of the server. */
 const PURGE_BATCH_SIZE = 200
 
 export interface PostgresDriverOptions {
@@ -54,30 +51,29 @@ export function createPostgresDriver({
   const callReplica = readDatabase === database ? call : createReadPoolCall(readDatabase, call)
   const batchedWrites = createBatchedWrites(call, statements)
 
-  const read = (statement: Statement, values: readonly PostgresValue[]) =>
-    call(statement, values, { repeatable: true })
-  const readWithin = (
+  const callWithin = (
     scope: string | null,
     [all, ofScope]: readonly [Statement, Statement],
     values: readonly PostgresValue[],
-  ) => (scope === null ? read(all, values) : read(ofScope, [...values, scope]))
+  ) => (scope === null ? call(all, values) : call(ofScope, [...values, scope]))
+  const callOnce = (statement: Statement, values: readonly PostgresValue[]) =>
+    call(statement, values, { repeatable: false })
   const readOne = async (statement: Statement, values: readonly PostgresValue[]) =>
-    firstObject(await read(statement, values))
-  const write = (statement: Statement, values: readonly PostgresValue[], repeatable = false) =>
-    call(statement, values, { repeatable })
+    firstObject(await call(statement, values))
   /** Changes an object into what the command describes, so a call whose response was lost is repeated. */
   const change = async (statement: Statement, values: readonly PostgresValue[]): Promise<WriteResult> =>
-    readWriteResult((await write(statement, values, true))[0]?.[0])
+    readWriteResult((await call(statement, values))[0]?.[0])
 
-  /** Compares all scopes, page by page. */
-  async function* differingRows(): AsyncGenerator<readonly TextRow[], void> {
-    let after: string | null = ''
-    for (;;) {
-      const rows: readonly TextRow[] = await read(statements.usage.check, [after])
+  /** Compares a scope, or all of them, page by page. */
+  async function differingRows(scope: string | null): Promise<readonly TextRow[]> {
+    if (scope !== null) return call(statements.usage.checkScope, [scope])
+    const differing: TextRow[] = []
+    for (let after: string | null = ''; ;) {
+      const rows: readonly TextRow[] = await call(statements.usage.check, [after])
       after = rows[0]![0]!
-      if (after === null) return
+      if (after === null) return differing
       // A page without a difference has one row, with its end alone.
-      yield rows.filter((row) => row[1] !== null).map((row) => row.slice(1))
+      differing.push(...rows.filter((row) => row[1] !== null).map((row) => row.slice(1)))
     }
   }
 
@@ -91,21 +87,19 @@ export function createPostgresDriver({
       const values = [scope, before ?? LAST_ID, limit, ...(isLive ? [] : statuses)]
       const callList = fromPrimary ? call : callReplica
       return readObjects(
-        route === null
-          ? await callList(all, values, { repeatable: true })
-          : await callList(ofRoute, [...values, route], { repeatable: true }),
+        route === null ? await callList(all, values) : await callList(ofRoute, [...values, route]),
       )
     },
 
     async count({ scope, statuses }) {
-      const [row] = await callReplica(reads.usage, [scope], { repeatable: true })
+      const [row] = await callReplica(reads.usage, [scope])
       if (!row) return 0
-      const counts = { active: readNumber(row[1]), pending: readNumber(row[4]), deleted: readNumber(row[5]) }
+      const counts = readCounts(row, 0)
       return statuses.reduce((sum, status) => sum + counts[status], 0)
     },
 
     async usage(scope) {
-      const [row] = await read(reads.usage, [scope])
+      const [row] = await call(reads.usage, [scope])
       return row ? readUsage(row, 0) : { ...NO_USAGE }
     },
 
@@ -136,15 +130,16 @@ export function createPostgresDriver({
     },
 
     async setUploadId(command) {
-      const [result] = await write(writes.setUploadId, valuesOf(ARGUMENTS.setUploadId, command), true)
+      const [result] = await call(writes.setUploadId, valuesOf(ARGUMENTS.setUploadId, command))
       const outcome = result![0] as SetUploadIdOutcome['outcome']
       if (outcome !== 'set') return { outcome }
       const row = readObject(result!, 1)!
       return { outcome: 'set', row, scopes: [row.scope] }
     },
 
-    release: async (command) => touchedRow(await write(writes.release, valuesOf(ARGUMENTS.release, command))),
-    remove: async (command) => touchedRow(await write(writes.remove, valuesOf(ARGUMENTS.remove, command))),
+    release: async (command) =>
+      touchedRow(await callOnce(writes.release, valuesOf(ARGUMENTS.release, command))),
+    remove: async (command) => touchedRow(await callOnce(writes.remove, valuesOf(ARGUMENTS.remove, command))),
 
     async update(command) {
       const { object } = await change(writes.update, valuesOf(ARGUMENTS.update, command))
@@ -172,17 +167,17 @@ export function createPostgresDriver({
 
     async listScopes({ limit, after }) {
       // No scope is empty.
-      const rows = await read(reads.listScopes, [after ?? '', limit])
+      const rows = await call(reads.listScopes, [after ?? '', limit])
       return rows.map((row) => ({
         scope: row[0]!,
         usage: readUsage(row, 1),
-        counts: { active: readNumber(row[2]), pending: readNumber(row[5]), deleted: readNumber(row[6]) },
+        counts: readCounts(row, 1),
       }))
     },
 
     async listStored({ bucket, prefix, after, limit }) {
       const first = prefix ?? ''
-      const rows = await read(reads.listStored, [bucket, first, endOfPrefix(first), after ?? '', limit])
+      const rows = await call(reads.listStored, [bucket, first, endOfPrefix(first), after ?? '', limit])
       return rows.map(([name, object, leftover]) => {
         const storageKey = name!
         return object == null
@@ -194,7 +189,7 @@ export function createPostgresDriver({
     async listExpired({ scope, before, limit, after }) {
       const from = after?.expiresAt.toISOString() ?? BEFORE_ALL_DATES
       const values = [before.toISOString(), from, after?.id ?? FIRST_ID, limit]
-      return readObjects(await readWithin(scope, [reads.listExpired, reads.listExpiredOfScope], values))
+      return readObjects(await callWithin(scope, [reads.listExpired, reads.listExpiredOfScope], values))
     },
 
     async purgeExpired({ scope, before, limit, now }) {
@@ -204,7 +199,7 @@ export function createPostgresDriver({
         const batchSize = Math.min(PURGE_BATCH_SIZE, limit - rows.length)
         const values = [scope, before.toISOString(), batchSize, now.toISOString()]
         try {
-          const purged = readObjects(await write(writes.purgeExpired, values))
+          const purged = readObjects(await callOnce(writes.purgeExpired, values))
           rows.push(...purged)
           if (purged.length < batchSize) break
         } catch (error) {
@@ -220,24 +215,24 @@ export function createPostgresDriver({
     async listLeftovers({ scope, limit, after }) {
       const from = after?.since.toISOString() ?? BEFORE_ALL_DATES
       const values = [from, after?.attemptId ?? FIRST_ID, limit]
-      const rows = await readWithin(scope, [reads.listLeftovers, reads.listLeftoversOfScope], values)
+      const rows = await callWithin(scope, [reads.listLeftovers, reads.listLeftoversOfScope], values)
       return rows.map(readLeftover)
     },
 
     async listDueLeftovers({ scope, dueBefore, limit, after }) {
       const from = after?.dueAt?.toISOString() ?? BEFORE_ALL_DATES
       const values = [from, after?.attemptId ?? FIRST_ID, dueBefore.toISOString(), limit]
-      const rows = await readWithin(scope, [reads.listDueLeftovers, reads.listDueLeftoversOfScope], values)
+      const rows = await callWithin(scope, [reads.listDueLeftovers, reads.listDueLeftoversOfScope], values)
       return rows.map(readLeftover)
     },
 
     deferLeftover: async ({ attemptId, until }) =>
-      (await write(writes.deferLeftover, [attemptId, until.toISOString()], true)).length > 0,
+      (await call(writes.deferLeftover, [attemptId, until.toISOString()])).length > 0,
 
-    forgetLeftover: async (attemptId) => (await write(writes.forgetLeftover, [attemptId])).length > 0,
+    forgetLeftover: async (attemptId) => (await callOnce(writes.forgetLeftover, [attemptId])).length > 0,
 
     async purgeDeleted({ scope, before, limit }) {
-      const rows = await write(writes.purgeDeleted, [scope, before.toISOString(), limit])
+      const rows = await callOnce(writes.purgeDeleted, [scope, before.toISOString(), limit])
       return {
         dropped: rows.reduce((sum, row) => sum + readNumber(row[1]), 0),
         scopes: rows.map((row) => row[0]!),
@@ -249,26 +244,18 @@ export function createPostgresDriver({
 
     verify: async () => verify(database, schema),
 
-    async checkUsage(scope) {
-      if (scope !== null) return readDifferences(await read(statements.usage.checkScope, [scope]))
-      const rows = []
-      for await (const page of differingRows()) rows.push(...page)
-      return readDifferences(rows)
-    },
+    checkUsage: async (scope) => readDifferences(await differingRows(scope)),
 
     async repairUsage(scope) {
+      const scopes = scope === null ? (await differingRows(null)).map((row) => row[0]!) : [scope]
+      const repaired: TextRow[] = []
       // Each scope has its own transaction, so its writers wait for its recount only.
-      const repair = (name: string) => write(statements.usage.repairScope, [name], true)
-      if (scope !== null) return readDifferences(await repair(scope))
-      const repaired = []
-      for await (const page of differingRows()) {
-        for (const [name] of page) repaired.push(...(await repair(name!)))
-      }
+      for (const name of scopes) repaired.push(...(await call(statements.usage.repairScope, [name])))
       return readDifferences(repaired)
     },
 
     async ping() {
-      await read({ name: 'svc_db_ping', text: 'SELECT 1' }, [])
+      await call({ name: 'svc_db_ping', text: 'SELECT 1' }, [])
     },
 
     async close() {

@@ -1,28 +1,17 @@
 import { StorageError } from '../../core/errors.js'
 import type { StoreDriver } from '../../core/store/driver.js'
+import { type ListedEvent, recordedChange, type StoredEvent } from '../../core/store/events.js'
+import type { EventClaim } from '../../core/store/inputs/index.js'
+import type { StorageObject } from '../../core/store/records.js'
 import type { TextRow } from './connection/database.js'
 import type { Call } from './connection/retries.js'
-import {
-  eventId,
-  type EventPlace,
-  isPosition,
-  parseClaim,
-  readEvent,
-  readListedEvent,
-} from './sql/event-statements.js'
-import { readNumber } from './sql/rows.js'
+import { readDate, readNumber, readObject } from './sql/rows.js'
 import type { Statements } from './sql/statement.js'
 
-/**
- * Maximum number of events that one transaction settles. It locks their keys, and all sessions share the lock table of
- * the server.
- */
+/** Maximum events that one transaction settles. It locks their keys, and all sessions share the server's lock table. */
 const SETTLE_BATCH_SIZE = 200
 
-/**
- * Creates the event methods. A claim or a settlement whose response was lost is not repeated: a repeat would claim more
- * events, or miss those it settled.
- */
+/** Creates the event methods. A repeated claim would claim more events, and a repeated settlement miss settled ones. */
 export function createEventMethods(call: Call, statements: Statements['events']) {
   return {
     async claimEvents({ limit, reference, attempted, now, until }) {
@@ -55,12 +44,12 @@ export function createEventMethods(call: Call, statements: Statements['events'])
       const places = entries.map(parseClaim).filter((place) => place !== null)
       if (places.length === 0) return []
       const values = [JSON.stringify(places), until.toISOString()]
-      return idsOf(places, await call(statements.extend, values, { repeatable: true }))
+      return idsOf(places, await call(statements.extend, values))
     },
 
     async listEvents({ limit, after }) {
       if (after !== null && !isPosition(after)) throw new StorageError('INVALID_CURSOR')
-      const rows = await call(statements.list, [after ?? '0', limit + 1], { repeatable: true })
+      const rows = await call(statements.list, [after ?? '0', limit + 1])
       return {
         items: rows.slice(0, limit).map(readListedEvent),
         next: rows.length > limit ? rows[limit - 1]![2]! : null,
@@ -68,16 +57,75 @@ export function createEventMethods(call: Call, statements: Statements['events'])
     },
 
     async countEvents({ now }) {
-      const [row] = await call(statements.count, [now.toISOString()], { repeatable: true })
+      const [row] = await call(statements.count, [now.toISOString()])
       const [waiting, claimed, all] = [row?.[0], row?.[1], row?.[2]].map(readNumber)
       return { waiting: waiting!, claimed: claimed!, retrying: all! - waiting! - claimed! }
     },
 
-    recordsEvents: async () => (await call(statements.isOn, [], { repeatable: true })).length > 0,
+    recordsEvents: async () => (await call(statements.isOn, [])).length > 0,
   } satisfies Partial<StoreDriver>
 }
 
 function idsOf(places: readonly EventPlace[], rows: readonly TextRow[]): string[] {
   const positions = new Set(rows.map(([position]) => position))
   return places.filter(({ id }) => positions.has(id)).map(eventId)
+}
+
+function readEvent(row: TextRow): StoredEvent {
+  // The token contains the position, so that no two claims have the same one.
+  return { ...readChange(row), claim: `${row[2]}.${row[7]}` }
+}
+
+function readListedEvent(row: TextRow): ListedEvent {
+  const dueAt = readDate(row[8])
+  return { ...readChange(row), dueAt, claimedUntil: row[9] === 't' ? new Date(dueAt) : null }
+}
+
+function readChange(row: TextRow) {
+  const previous = row[5] == null ? null : readRow(row[5])
+  return {
+    id: eventId({ digest: row[0]!, number: row[1]!, id: row[2]! }),
+    ...recordedChange(row[3]!, readRow(row[4]!), previous),
+    createdAt: readDate(row[6]),
+    attempts: readNumber(row[7]),
+  }
+}
+
+function readRow(text: string): StorageObject {
+  return readObject(JSON.parse(text) as TextRow)!
+}
+
+const EVENT_ID = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.(0|-?[1-9]\d{0,18})\.([1-9]\d{0,18})$/
+const CLAIM = /^([1-9]\d{0,18})\.([1-9]\d{0,9})$/
+
+/** A claimed event as the functions of the schema take it. Numbers are strings, because a number can't hold every bigint. */
+interface EventPlace {
+  readonly digest: string
+  /** The number of the lock of the object's key. */
+  readonly number: string
+  readonly id: string
+  readonly claim: string
+}
+
+/** Returns the public id of an event. It identifies the object too, so that a lookup can use any index of events. */
+function eventId({ digest, number, id }: Omit<EventPlace, 'claim'>): string {
+  return `${digest}.${number}.${id}`
+}
+
+/** Returns what the id and the claim of an event mean, or `null` if no event can have them. Postgres would reject them. */
+function parseClaim({ id, claim }: EventClaim): EventPlace | null {
+  const [, digest, number, position] = EVENT_ID.exec(id) ?? []
+  const [, ofPosition, attempt] = CLAIM.exec(claim) ?? []
+  if (digest === undefined || ofPosition !== position) return null
+  if (!fits(number!, 64) || !fits(position!, 64) || !fits(attempt!, 32)) return null
+  return { digest, number: number!, id: position!, claim: attempt! }
+}
+
+/** Returns whether the text is the position of an event, as cursors of `listEvents` contain it. */
+function isPosition(text: string): boolean {
+  return /^[1-9]\d{0,18}$/.test(text) && fits(text, 64)
+}
+
+function fits(text: string, bits: number): boolean {
+  return BigInt.asIntN(bits, BigInt(text)) === BigInt(text)
 }

@@ -1,6 +1,6 @@
 import { detached } from '../../core/detached.js'
 import { StorageError } from '../../core/errors.js'
-import { TIME_LIMIT } from './connection/time-limit.js'
+import { TIME_LIMIT } from './connection/retries.js'
 
 /** Milliseconds after which a further job whose key is held joins another batch. */
 const HELD_PAUSE = 100
@@ -8,21 +8,18 @@ const HELD_PAUSE = 100
 const MICROTASKS_TO_NEXT_CALL = 8
 
 export interface WriteBatcherOptions<Job, Result> {
-  /**
-   * Runs the jobs of one batch, which may be a single one. Returns the result of each, in the same order, or `null` if nothing
-   * happened because a writer outside the batch holds its key.
-   */
+  /** Runs a batch, which may be one job. Returns each result, in order, or `null` if another writer holds its key. */
   readonly run: (jobs: readonly Job[]) => Promise<readonly (Result | null)[]>
   /** Runs a job whose key was held. Waits until the key is free. */
   readonly runHeld: (job: Job) => Promise<Result>
   /**
-   * Returns the conflict key of a job. Jobs of one queue with the same conflict key run in order and are never in flight
-   * together, so a repeated batch has the same effect as the first try: two jobs on one object could undo each other.
+   * Returns the conflict key of a job. Jobs of one queue with the same key run in order, never together: two jobs on
+   * one object could undo each other, and a repeated batch must have the effect of the first try.
    */
   readonly conflictKeyOf: (job: Job) => string
   /**
-   * Returns whether a batch of two or more that was rejected with this error had no effect. Each of its jobs then runs alone, all
-   * at once, so that a slow job delays no other. Otherwise, every job gets the error.
+   * Returns whether a batch of two or more that was rejected with this error had no effect. Each of its jobs then runs
+   * alone, so that a slow one delays no other. Otherwise, every job gets the error.
    */
   readonly wasUndone: (error: unknown) => boolean
   /** Maximum jobs in a batch. Default 64. */
@@ -35,17 +32,8 @@ export interface WriteBatcherOptions<Job, Result> {
   readonly maxWaiting?: number
 }
 
-export interface WriteBatcher<Job, Result> {
-  /** Runs the job in the queue of `queueKey` and settles with the job's own outcome. */
-  run(queueKey: string, job: Job): Promise<Result>
-  /** Number of queues with a batch in flight. Idle queues take no memory. */
-  readonly busyQueues: number
-}
-
 interface Queue<Job, Result> {
-  /** In order of arrival. */
   waiting: QueuedJob<Job, Result>[]
-  /** Number of jobs in batches. */
   inFlight: number
   /** Conflict keys of jobs that are in a batch or held. Later jobs with the same key wait for them. */
   readonly busy: Set<string>
@@ -61,13 +49,10 @@ interface QueuedJob<Job, Result> {
 }
 
 /**
- * Batches the jobs of each queue: while some are in flight, arriving jobs collect and form the next batch. A job that
- * arrives at an idle queue starts in the same tick. Queues are independent of each other, and so are conflict keys: a key
- * that is held delays only its own jobs.
+ * Batches the jobs of each queue: while some are in flight, arriving jobs form the next batch. A job that arrives at an
+ * idle queue starts in the same tick. A conflict key that is held delays only its own jobs.
  */
-export function createWriteBatcher<Job, Result>(
-  options: WriteBatcherOptions<Job, Result>,
-): WriteBatcher<Job, Result> {
+export function createWriteBatcher<Job, Result>(options: WriteBatcherOptions<Job, Result>) {
   type Jobs = Queue<Job, Result>
   type Queued = QueuedJob<Job, Result>
   const { run, runHeld, conflictKeyOf, wasUndone } = options
@@ -84,13 +69,10 @@ export function createWriteBatcher<Job, Result>(
     if (queue.busy.size === 0) queues.delete(queueKey)
   }
 
-  /** Starts jobs that waited, which are those of other callers. */
+  /** Starts jobs that waited, in the context of no other caller. */
   const startNext: typeof startBatches = (...queue) => detached(() => startBatches(...queue))
 
-  /**
-   * Takes the first jobs that may share a batch now. A job overtakes only jobs with other conflict keys. Jobs that have waited for
-   * too long end: otherwise, each batch that gets no response would add its time to the wait of all behind it.
-   */
+  /** Takes the first jobs that may share a batch. Ends those that have waited for as long as one without a response. */
   function takeBatch(queue: Jobs): Queued[] {
     const batch: Queued[] = []
     const seen = new Set(queue.busy)
@@ -110,7 +92,7 @@ export function createWriteBatcher<Job, Result>(
     for (const { conflictKey } of batch) queue.busy.add(conflictKey)
     const heldJobs = new Set<Queued>()
     await settle(batch, heldJobs)
-    // Callers of one batch often write again at once. Without this pause the first of them would start a batch of one.
+    // Callers of one batch often write again at once. Without this pause, the first would start a batch of one.
     for (let i = 0; batch.length > 1 && i < MICROTASKS_TO_NEXT_CALL; i++) await Promise.resolve()
     queue.inFlight -= batch.length
     for (const queued of batch) {
@@ -153,7 +135,8 @@ export function createWriteBatcher<Job, Result>(
   }
 
   return {
-    run(queueKey, job) {
+    /** Runs the job in the queue of `queueKey` and settles with the job's own result. */
+    run(queueKey: string, job: Job): Promise<Result> {
       return new Promise((resolve, reject) => {
         const conflictKey = conflictKeyOf(job)
         let queue = queues.get(queueKey)
@@ -163,7 +146,8 @@ export function createWriteBatcher<Job, Result>(
         if (queue.waiting.length > maxWaiting) queue.waiting.pop()!.reject(queueFull(maxWaiting))
       })
     },
-    get busyQueues() {
+    /** Number of queues with a batch in flight. Idle queues take no memory. */
+    get busyQueues(): number {
       return queues.size
     },
   }

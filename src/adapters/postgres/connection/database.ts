@@ -1,7 +1,4 @@
-/**
- * The methods of a `pg` Pool or Client that the adapter uses. The type is structural, so it fits any version of `pg`
- * and its types.
- */
+/** The methods of a `pg` Pool or Client that the adapter uses. Structural, so it fits any version of `pg`. */
 export interface PostgresPool {
   query(query: PostgresQuery): Promise<PostgresResult>
   // Distinguishes a pool or client from other objects with a `query` method.
@@ -29,8 +26,8 @@ export interface PostgresResult {
 }
 
 /**
- * The methods of a `postgres` (postgres.js) instance that the adapter uses, or of the `sql` that its `begin` and
- * `reserve` pass on. The type is structural, so it fits any custom types of the instance.
+ * The methods of a `postgres` (postgres.js) instance, or of the `sql` of its `begin` and `reserve`, that the adapter
+ * uses.
  */
 export interface PostgresSql {
   unsafe(
@@ -66,16 +63,10 @@ export type TextRow = readonly (string | null)[]
 
 /** The seam between the adapter and the driver that talks to Postgres. */
 export interface Database {
-  /**
-   * Whether it is one connection that may be in a transaction of the caller. Nothing is then repeated after a failure,
-   * because a repeat could run outside that transaction.
-   */
+  /** Whether it is one connection that may be in a transaction of the caller, outside which a repeat could run. */
   readonly isBorrowed?: true
   /** Runs one statement in one round trip. */
   run(statement: Statement, values: readonly PostgresValue[]): Promise<TextRow[]>
-  /**
-   * Runs statements without parameters in one transaction and returns the rows of the last one, whose columns must be
-   * text. A single statement runs on its own, as CREATE INDEX CONCURRENTLY requires.
-   */
+  /** Runs statements in one transaction, or a single one on its own. Returns the rows of the last, as texts. */
   script(...statements: readonly string[]): Promise<TextRow[]>
 }

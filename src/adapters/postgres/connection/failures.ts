@@ -73,8 +73,7 @@ function unusableByText(error: unknown): string | undefined {
 const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
 /**
- * Returns whether the database did not respond: there was no connection, or it broke. Drivers over WebSockets reject with an
- * event, and errors of another realm are instances of no class of this one.
+ * Returns whether there was no connection, or it broke. Errors may be events, or instances of no class of this realm.
  */
 function isNoResponse(error: unknown): boolean {
   return sqlState(error) === null && !unusableByText(error) && !BUGS.some((bug) => error instanceof bug)
@@ -126,10 +125,7 @@ export function lostResponse(error: unknown): boolean {
   return (state.startsWith('08') && !unusableByText(error)) || ENDED_SESSION.has(state)
 }
 
-/**
- * Returns whether the database reported the error, which means that it rolled the transaction back. Also accepts errors
- * made by {@link databaseError}.
- */
+/** Returns whether the database reported the error, so it rolled back. Also accepts what {@link databaseError} made. */
 export function wasReported(error: unknown): boolean {
   const reported = error instanceof StorageError ? error.cause : error
   return sqlState(reported) !== null && !lostResponse(reported)

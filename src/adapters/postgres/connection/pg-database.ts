@@ -1,6 +1,6 @@
 import { StorageError } from '../../../core/errors.js'
 import type { Database, PostgresPool, PostgresQuery, PostgresResult, TextRow } from './database.js'
-import { TIME_LIMIT } from './time-limit.js'
+import { TIME_LIMIT } from './retries.js'
 
 /** Keeps every value as text, which the adapter parses. The application's global parsers have no effect. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value }

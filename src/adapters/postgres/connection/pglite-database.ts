@@ -1,11 +1,6 @@
 import type { Database, PGliteDatabase, TextRow } from './database.js'
 
-/**
- * Adapts a PGlite database, which is Postgres in this process with a single connection and no named statements.
- *
- * PGlite drops a byte order mark at the start of a value, although it is part of the string. Each row is therefore read
- * as one text, which starts with a parenthesis.
- */
+/** Adapts a PGlite database, which drops a byte order mark at the start of a value. So each row is read as one text. */
 export function pgliteDatabase(database: PGliteDatabase): Database {
   return {
     async run({ text }, values) {
@@ -23,9 +18,7 @@ export function pgliteDatabase(database: PGliteDatabase): Database {
 
 const FIELD = /(?:"([^"\\]*(?:(?:""|\\[^])[^"\\]*)*)"|([^,)]*))[,)]/y
 
-/**
- * Parses a row that Postgres wrote as one text, such as `(a,"b, c",)`. A field that is empty and not quoted is `NULL`.
- */
+/** Parses a row such as `(a,"b, c",)`. A field that is empty and not quoted is `NULL`. */
 function fieldsOf(row: string): TextRow {
   const fields: (string | null)[] = []
   FIELD.lastIndex = 1

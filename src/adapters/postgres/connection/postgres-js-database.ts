@@ -23,10 +23,10 @@ const ROW_TRANSFORM =
 
 /**
  * Adapts an instance of postgres.js, or the `sql` of its `begin` or `reserve`. With `named`, each connection prepares a
- * statement once, unless the instance itself has `prepare: false`.
+ * statement once, unless the instance has `prepare: false`.
  *
- * Types and transforms of the instance have no effect. They apply to the types of parameters and columns, so
- * parameters are strings of the type `unknown`, for which no instance has a serializer, and rows are bytes.
+ * Types and transforms of the instance must have no effect. So parameters have the type `unknown`, for which no
+ * instance has a serializer, and rows are bytes.
  */
 export function postgresJsDatabase(sql: PostgresSql, { named }: { readonly named: boolean }): Database {
   const database: Database = {
@@ -48,9 +48,8 @@ export function postgresJsDatabase(sql: PostgresSql, { named }: { readonly named
 }
 
 /**
- * Refuses statements after the connection was lost. postgres.js would run them on the connection that replaced it,
- * outside the caller's transaction. After a failed statement, repeats its error, which explains more than the error of
- * the failed transaction.
+ * Refuses statements after the connection was lost: postgres.js would run them outside the caller's transaction. In a
+ * failed transaction, repeats the first error, which explains more.
  */
 function borrowed(database: Database): Database {
   let failure: { readonly error: unknown } | null = null

@@ -9,26 +9,29 @@ import {
   wasRolledBack,
 } from './failures.js'
 
+/** Milliseconds until a statement without a response fails. Longer than `statement_timeout`, which leaves no doubt. */
+export const TIME_LIMIT = 60_000
+
 const MAX_ROLLBACKS = 5
 const MAX_DELAY_MILLISECONDS = 20
 
 /** A call that took longer to fail ran into a timeout. Repeating it would only double the wait. */
 const PROMPT_MILLISECONDS = 1000
 
-/** `repeatable`: the call is idempotent, so it may be repeated after its response was lost. */
+/** `repeatable`, the default: the call is idempotent, so it may be repeated after its response was lost. */
 export type Call = (
   statement: Statement,
   values: readonly PostgresValue[],
-  options: { readonly repeatable: boolean },
+  options?: { readonly repeatable: boolean },
 ) => Promise<TextRow[]>
 
 /**
- * Creates calls that retry where that is safe and throw the errors of the store contract. A rolled back statement can
- * always be repeated. An idempotent call whose response was lost is repeated once, because after a restart of the
- * database each idle connection of a pool breaks at its next use. On a borrowed connection nothing is repeated.
+ * Creates calls that retry where that is safe and throw the errors of the store contract. An idempotent call whose
+ * response was lost is repeated once: after a restart of the database, each idle connection of a pool breaks at its
+ * next use.
  */
 export function createCall(database: Database): Call {
-  return async (statement, values, { repeatable }) => {
+  return async (statement, values, { repeatable } = { repeatable: true }) => {
     let lost = false
     let rollback: unknown
     for (let rollbacks = 0; ;) {
@@ -58,7 +61,7 @@ export function createCall(database: Database): Call {
   }
 }
 
-/** Creates calls to the database of `readPool`. While that one has not received a migration yet, `callPrimary` serves them. */
+/** Creates calls to the database of `readPool`. Until that has received a migration, `callPrimary` serves them. */
 export function createReadPoolCall(database: Database, callPrimary: Call): Call {
   const call = createCall(database)
   return (...args) =>
@@ -67,4 +70,21 @@ export function createReadPoolCall(database: Database, callPrimary: Call): Call 
       // An operator would look at the primary otherwise.
       throw error instanceof StorageError ? copyOf(error, `readPool: ${error.message}`) : error
     })
+}
+
+/** Fails statements without a response, which drivers wait for. Scripts have no limit: migrations may take hours. */
+export function withTimeLimit(database: Database): Database {
+  return {
+    ...database,
+    run(...call) {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const limit = new Promise<never>((_, reject) => {
+        const error = new Error(
+          `no response within ${TIME_LIMIT / 1000} s: another transaction holds a lock, or the network is silent`,
+        )
+        timer = setTimeout(() => reject(error), TIME_LIMIT)
+      })
+      return Promise.race([database.run(...call), limit]).finally(() => clearTimeout(timer))
+    },
+  }
 }

@@ -14,7 +14,7 @@ export interface Addition {
   readonly statement: string
 }
 
-/** Returns the columns that were added to a table, and all its indexes, because one of the first may have been dropped. */
+/** Returns the columns that were added to a table, and all its indexes, because any of them may have been dropped. */
 export function additionsTo(table: Table): Addition[] {
   const added = Object.entries(table.columns).filter(([, column]) => typeof column !== 'string')
   const columns = added.length === 0 ? [] : [columnsTo(table, Object.fromEntries(added))]
@@ -50,7 +50,7 @@ export function createIndex(table: string, { name, definition, isUnique }: Index
 const findIndex = ({ name }: Index) => `
       SELECT FROM pg_catalog.pg_index i JOIN (${relation(name)}) ON c.oid = i.indexrelid`
 
-/** Builds a statement that makes the addition without blocking writers. An index must be built outside a transaction. */
+/** Builds a statement that makes the addition without blocking writers, outside a transaction. */
 export function concurrentText(
   { table, index, statement }: Omit<Addition, 'isMissing' | 'isLater'>,
   schema: SchemaName,
@@ -63,9 +63,8 @@ export function dropIndexText({ name }: Index, schema: SchemaName): string {
 }
 
 /**
- * Builds PL/pgSQL that locks the tables of missing additions in the order of the writers. Locked one by one, in the
- * order of the additions, each would wait for the table that the other one has. Reads of objects continue. Adding columns needs
- * the strongest lock, and asking for a stronger one later could deadlock.
+ * Builds PL/pgSQL that locks the tables of missing additions in the order of the writers, to avoid deadlocks with them.
+ * Adding columns needs the strongest lock; asking for it later could deadlock too.
  */
 export function lockBlock(additions: readonly Addition[]): string {
   const locks = [...new Set(additions.map(({ table }) => table))].map((name) => {
@@ -78,11 +77,7 @@ export function lockBlock(additions: readonly Addition[]): string {
 `
 }
 
-/**
- * Builds PL/pgSQL that makes an addition within the current transaction, unless it exists. It looks first, because
- * IF NOT EXISTS locks the table, and so waits for its writers, even if there is nothing to add. It would also accept an index that
- * Postgres does not use.
- */
+/** Builds PL/pgSQL that makes an addition, unless it exists. IF NOT EXISTS would wait for writers in any case. */
 export function additionBlock({ index, isMissing, statement }: Addition): string {
   const refusal = index === null ? '' : refuseInvalid(index)
   return `${refusal}    IF ${isMissing} THEN
@@ -104,8 +99,7 @@ function refuseInvalid(index: Index): string {
 const TABLE_LOCK_TIMEOUT = 100
 
 /**
- * Builds one statement that makes a change, if a condition holds, and gives up if it doesn't get the lock of a table in time.
- * With `isPatient`, it waits for the lock.
+ * Builds one statement that makes a needed change, and fails without the lock of a table in time, unless `isPatient`.
  */
 export function changeText(
   schema: SchemaName,

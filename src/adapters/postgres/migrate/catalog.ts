@@ -23,7 +23,7 @@ async function read(database: Database, query: Statement): Promise<Catalog> {
 
 const IN_SCHEMA = `JOIN pg_catalog.pg_namespace n ON n.nspname = {schema-literal}`
 
-/** Removes quotation marks, which the session setting `quote_all_identifiers` adds. Our names need none. */
+/** Removes quotation marks, which `quote_all_identifiers` adds. Our names need none. */
 const unquoted = (definition: string) => `replace(${definition}, '"', '')`
 
 // A table with the right columns can still lose rows: an unlogged table is empty after a crash, and a rule can replace a write.
@@ -56,8 +56,7 @@ const VALID_INDEXES = `
   FROM ${RELATIONS}
   JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid AND i.indisvalid`
 
-// Index definitions are compared from USING on, because the part before it names the schema. A trigger that was copied with a
-// schema may run a function of the original.
+// Index definitions name the schema before USING. A copied trigger may run a function of the original.
 const DEFINITIONS = `
   SELECT 'column ' || c.relname || '.' || a.attname,
     ${unquoted('format_type(a.atttypid, a.atttypmod)')}

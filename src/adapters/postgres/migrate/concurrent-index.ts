@@ -14,11 +14,10 @@ const DUPLICATE_TABLE = '42P07'
 /**
  * Builds an index outside a transaction, in one of any number of processes, unless it exists.
  *
- * CREATE INDEX CONCURRENTLY waits for every transaction that began before it. A process that waited for the builder
- * inside a transaction would deadlock with it, so the other processes poll. They recognize a running build by an invalid
- * index and a lock on its table. A claim in `schema_version` covers the moment before the index exists. Nothing is tied to a
- * connection, so this works through a pooler, and a builder that dies leaves nothing locked. If two processes build at
- * once anyway, Postgres rolls one of them back, and that process polls again.
+ * CREATE INDEX CONCURRENTLY waits for every earlier transaction, so a process that waited for the builder in one would
+ * deadlock with it. The others poll: an invalid index and a lock on its table show a running build, and a claim in
+ * `schema_version` covers the moment before. Nothing is tied to a connection, so this works through a pooler, and a
+ * builder that dies leaves nothing locked.
  */
 export async function buildConcurrentIndex(
   database: Database,
@@ -61,16 +60,15 @@ export async function buildConcurrentIndex(
       await database.script(concurrentText(addition, schema))
       return true
     } finally {
-      // Otherwise the next concurrent index would wait for the claim to expire. It does expire, so a failure is
-      // harmless.
+      // Otherwise the next index would wait for the claim to expire. A failure is therefore harmless.
       await database.run(release, token).catch(() => {})
     }
   }
 }
 
 /**
- * Returns whether the index exists, whether it is complete, and whether it may be being built now. Vacuum takes the same
- * lock on the table, so the lock means something only while the index is incomplete.
+ * Returns whether the index exists, is complete, and may be being built now. Vacuum takes the same lock on the table,
+ * so the lock means something only while the index is incomplete.
  */
 const INDEX_STATE = `
   SELECT i.indexrelid IS NOT NULL, coalesce(i.indisvalid, false), coalesce(NOT i.indisvalid, false) AND EXISTS (
@@ -87,7 +85,7 @@ const INDEX_STATE = `
 /** Identifies a claim by its end in microseconds, a form that does not depend on settings of the session. */
 const TOKEN = `(date_part('epoch', v.build_claimed_until) * 1000000::float8)::bigint`
 
-/** Returns a token to one process at a time, and no row to the others. Restores the only row of the table if it is missing. */
+/** Returns a token to one process at a time, and no row to others. Restores the row of the table if it is missing. */
 const CLAIM = `
   INSERT INTO {schema}.schema_version AS v (version, min_compatible, build_claimed_until)
   SELECT (${TOLD_VERSION}), 0, clock_timestamp() + make_interval(secs => $1)

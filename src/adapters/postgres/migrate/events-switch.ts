@@ -27,10 +27,7 @@ export interface SwitchOptions {
   readonly isPatient: boolean
 }
 
-/**
- * Builds one statement that turns events on or off, unless they are: see {@link changeText}. It waits for the writers of the table,
- * so every later change is recorded, or none.
- */
+/** Builds one statement that turns events on or off, unless they are: see {@link changeText}. */
 export function switchEventsText(
   events: boolean,
   schema: SchemaName,

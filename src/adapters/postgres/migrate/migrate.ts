@@ -23,12 +23,11 @@ const PAUSE_MILLISECONDS = 300
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * Migrates the schema to the version of this code, and restores what one of that version has lost, such as a dropped index. Any
- * number of processes, of any version, may call it at the same time: one does the work and the others wait for it. Costs a few
- * reads if there is nothing to do.
+ * Migrates the schema to the version of this code, and restores what one of that version has lost, such as an index.
+ * Any number of processes, of any version, may call it at the same time. Costs a few reads if there is nothing to do.
  *
- * `events` turns events on or off; `null` leaves them as they are. Turning them off has no effect if another process turns
- * them on meanwhile.
+ * `events` turns events on or off; `null` leaves them as they are. They stay on if another process turns them on
+ * meanwhile.
  *
  * @throws StorageError `DATABASE_UNAVAILABLE` if the schema is too new for this code.
  */
@@ -83,7 +82,7 @@ async function migrateSchema(
   return { from: from ?? before.version, to: after.version }
 }
 
-/** Returns whether a schema of this version lacks something that this role may restore. Original columns and keys it can't. */
+/** Returns whether a schema of this version lacks something that this role may restore. */
 async function isRestorable(
   database: Database,
   schema: SchemaName,

@@ -3,6 +3,7 @@ import type { Schema } from '../sql/schema.js'
 import {
   columnsOf,
   relation,
+  TYPES,
   VACUUM_SETTINGS,
   VERSION_TABLE,
   type CompositeType,
@@ -21,19 +22,16 @@ import { lockOf, MIGRATION_LOCK } from '../sql/fragments.js'
 import { objectValueIn } from '../sql/rows.js'
 import { TOLD_VERSION } from './version.js'
 
-/**
- * A setting of the transaction that passes the version which {@link migrationBlock} found to {@link
- * READ_FOUND_VERSION}.
- */
+/** A setting of the transaction with the version that {@link migrationBlock} found. */
 const FOUND_VERSION = 'svc_db.found_version'
 
-/** Reads the version that {@link migrationBlock} found, within the same transaction. */
+/** Reads it, within the same transaction. */
 export const READ_FOUND_VERSION = `SELECT current_setting('${FOUND_VERSION}')`
 
 /**
- * Builds one statement that takes the schema from any earlier version to this one, and restores what one of this version has
- * lost. It runs in any transaction and may run again: it skips what is done. It builds missing indexes in the same transaction,
- * which blocks writers. With `onlyIfEmpty`, it therefore does nothing in an existing schema.
+ * Builds one statement that takes the schema from any earlier version to this one, and restores what one of this
+ * version has lost. It may run again, in any transaction. Building an index blocks writers, so with `onlyIfEmpty` it
+ * does nothing in an existing schema.
  */
 export function migrationBlock(
   { version, minCompatible, tables, types, functions }: Schema,
@@ -118,26 +116,24 @@ function commentsBlock(tables: readonly Table[]): string {
 }
 
 /**
- * Creates the types that newer code looks for. Version 1 has its tables.
- *
- * If there is none yet, the schema is older, or it had another name when its events got the numbers of locks. Types of that name go:
- * code that still uses it must not run if the schema gets it again.
+ * Creates the types that newer code looks for, see `markerType`. If the first is missing, the schema is older or was
+ * renamed, and events get new numbers of locks. Types of another name go: code that uses it must not run if the schema
+ * gets it again.
  */
 function markersBlock(version: number, schema: SchemaName): string {
   const markers = Array.from({ length: version - 1 }, (_, index) => markerType(index + 2, schema))
   const number = lockOf(objectValueIn('e.object', 'bucket'), objectValueIn('e.object', 'key'))
-  const create = (marker: string, andThen = '') => `  IF NOT EXISTS (
-    SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-    WHERE n.nspname = {schema-literal} AND t.typname = '${marker}'
-  ) THEN
+  const create = (
+    marker: string,
+    andThen = '',
+  ) => `  IF NOT EXISTS (SELECT FROM ${TYPES} AND t.typname = '${marker}') THEN
     CREATE DOMAIN {schema}.${marker} AS int;${andThen}
   END IF;
 `
   const renumber = `
     UPDATE {schema}.events e SET object_number = ${number} WHERE e.object_number <> ${number};`
   return `  FOR marker IN
-    SELECT t.typname FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-    WHERE n.nspname = {schema-literal} AND t.typtype = 'd' AND t.typname ~ '^schema_v[0-9]'
+    SELECT t.typname FROM ${TYPES} AND t.typtype = 'd' AND t.typname ~ '^schema_v[0-9]'
       AND t.typname NOT IN (${markers.map((marker) => `'${marker}'`).join(', ')})
   LOOP
     EXECUTE format('DROP DOMAIN %I.%I', {schema-literal}, marker);
@@ -145,10 +141,7 @@ function markersBlock(version: number, schema: SchemaName): string {
 ${markers.map((marker, index) => create(marker, index === 0 ? renumber : '')).join('')}`
 }
 
-/**
- * Builds the text of `postgresSchema()`: everything that `migrate()` does, for one transaction of another migration
- * tool. Its comments name what to add beforehand where blocking writers is not acceptable.
- */
+/** Builds the text of `postgresSchema()`, with comments that name what to add beforehand to avoid blocking writers. */
 export function schemaText(definition: Schema, schema: SchemaName, events: boolean | null = null): string {
   const blocks = [migrationBlock(definition, schema)]
   if (events !== null) blocks.push(switchEventsText(events, schema, { found: null, isPatient: true }))
@@ -173,7 +166,7 @@ build it again:
 ${drops.join('\n')}`)
 }
 
-/** Comments out every line. The name of a schema may contain a line break, which must not end the comment. */
+/** Comments out every line, also those that a line break in the name of the schema begins. */
 function comment(text: string): string {
   return text
     .split(/\r\n|\r|\n/)

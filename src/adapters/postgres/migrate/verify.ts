@@ -16,9 +16,8 @@ import { SCHEMA, type Schema } from '../sql/schema.js'
 import { incompatibility, readVersion } from './version.js'
 
 /**
- * Returns sentences for an operator about what keeps this code from working on the schema; an empty list if nothing
- * does. Additional objects in the schema are ignored. In a schema that newer code migrated, definitions may differ, but
- * nothing may be missing.
+ * Returns what keeps this code from working on the schema, in sentences for an operator. In one that newer code
+ * migrated, definitions may differ, but nothing may be missing.
  */
 export async function verify(
   database: Database,
@@ -67,10 +66,7 @@ function sentenceOf({ name, expected, actual }: Difference): string {
     : `${name} must be ${expected} (got ${actual})`
 }
 
-/**
- * Returns a sentence for each setting around the schema that makes calls fail, or hides rows from them: a missing right of this role,
- * row security, foreign keys of the application, and settings of the session.
- */
+/** Returns a sentence for each setting around the schema that makes calls fail or hides rows from them. */
 async function readObstacles(
   database: Database,
   schema: SchemaName,

@@ -2,7 +2,7 @@ import type { Database } from '../connection/database.js'
 import { readNumber } from '../sql/rows.js'
 import { type SchemaName, statement } from '../sql/statement.js'
 import { EVENTS_SEQUENCE, FIND_SWITCH } from '../sql/events.js'
-import { relation } from '../sql/tables.js'
+import { relation, TYPES } from '../sql/tables.js'
 
 /** The version of a migrated schema and the lowest version of the code that may use it. */
 export type SchemaVersion = Awaited<ReturnType<typeof readVersion>>
@@ -10,13 +10,12 @@ export type SchemaVersion = Awaited<ReturnType<typeof readVersion>>
 /** Selects the version that the other objects of the schema tell: that of its newest marker type, or the first. */
 export const TOLD_VERSION = `
     SELECT coalesce(
-      (SELECT max(pg_catalog.substring(t.typname::text, '^schema_v([0-9]+)')::int) FROM pg_catalog.pg_type t
-       JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-       WHERE n.nspname = {schema-literal} AND t.typtype = 'd'),
+      (SELECT max(pg_catalog.substring(t.typname::text, '^schema_v([0-9]+)')::int)
+       FROM ${TYPES} AND t.typtype = 'd'),
       (SELECT 1 FROM ${relation('objects')}),
       0)`
 
-/** Reads what catalogs tell, because reading a table that is missing or not permitted would end a transaction of the caller. */
+/** Reads what catalogs tell: reading a table that is missing or not permitted would end a transaction of the caller. */
 const CATALOGS = `
   SELECT v.oid IS NOT NULL, u.can AND pg_catalog.has_table_privilege(v.oid, 'SELECT'), pg_catalog.row_security_active(v.oid),
     (${TOLD_VERSION}), (${FIND_SWITCH}), pg_catalog.pg_has_role(coalesce(o.relowner, n.nspowner), 'USAGE'),

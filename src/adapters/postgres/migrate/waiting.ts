@@ -7,10 +7,8 @@ const POLL_MILLISECONDS = 1000
 const POLLS_TO_REPEAT = 10
 
 /**
- * Runs a migration and reports which session it waits for. Once the signal aborts, cancels the statement in progress and runs no
- * further one.
- *
- * Both need another connection, because the migration's own one is waiting. It finds the migration's statements by a comment.
+ * Runs a migration and reports which session it waits for. Once the signal aborts, cancels the statement in progress,
+ * which it finds by a comment. Both need another connection, because the migration's own one is waiting.
  */
 export async function whileWatched<T>(
   database: Database,

@@ -25,15 +25,13 @@ import {
 
 const MORE = { bytes: 'more_bytes', files: '0' }
 
-/** The arguments that are columns of a new row. */
 const COLUMNS = ARGUMENTS.adopt.map(({ name }) => name).filter((name) => name !== 'now')
 
 /**
  * Implements `planAdopt` of core/store/lifecycle/object.ts. Returns a `WriteResult`.
  *
- * It locks the storage key as well, with the lock of a key of that name. So two adoptions of the same bytes under
- * different keys run one after the other, and none runs beside a write of the key that the bytes are named after. Rows are
- * read before leftovers: a row that ends meanwhile becomes a leftover, never the other way round.
+ * It locks the storage key like a key of that name: no other adoption of the same bytes, and no write of that key, runs
+ * beside it. Rows are read before leftovers: a row that ends meanwhile becomes one.
  */
 export const ADOPT = `
 CREATE OR REPLACE FUNCTION {schema}.adopt_v1(
@@ -126,12 +124,11 @@ COMMENT ON FUNCTION {schema}.adopt_v1 IS 'Records bytes that are in the bucket a
 `
 
 /**
- * Runs several adoptions of one scope in one transaction, one after the other. All of them change the same usage row, so
- * transactions of their own would wait for each other's commits. Leaves out those whose key or bytes another transaction
- * holds, without waiting for it.
+ * Runs several adoptions of one scope, which change the same usage row, in one transaction. Leaves out those whose key
+ * or bytes another transaction holds, without waiting for it.
  *
- * It takes every lock before the first adoption does, in the order of all writes: those of the keys and names, then those of the
- * usage rows. An adoption changes the usage row of another scope too if it replaces an expired reservation.
+ * It takes all locks first, in the order of all writes: keys and names, then usage rows. An adoption changes that of
+ * another scope too if it replaces an expired reservation.
  */
 export const ADOPT_BATCH = `
 CREATE OR REPLACE FUNCTION {schema}.adopt_batch_v1(p_scope text, p_adoptions json)

@@ -14,7 +14,6 @@ import type { PostgresValue } from '../connection/database.js'
 export interface Argument<Command> {
   readonly name: string
   readonly type: string
-  /** Returns the value as JSON would have it. */
   readonly valueOf: (command: Command) => unknown
 }
 
@@ -50,7 +49,6 @@ function argumentsOf<List extends Fields>(list: List): readonly Argument<Command
   return [...fieldsOf(list), NOW]
 }
 
-/** Whether to set a field, and its value. */
 const CHANGE_ARGUMENTS = fieldsOf(inputs.CHANGES).flatMap(
   ({ name, type, valueOf }): Argument<inputs.UpdateCommand>[] => {
     const given = ({ changes }: inputs.UpdateCommand) =>
@@ -67,7 +65,6 @@ const UPDATE: readonly Argument<inputs.UpdateCommand>[] = [
   NOW,
 ]
 
-/** The arguments of each write. */
 export const ARGUMENTS = {
   reserve: argumentsOf(inputs.RESERVE),
   // The number of files never grows by a confirm.
@@ -90,7 +87,6 @@ const isOfOne = ({ name }: Pick<Argument<never>, 'name'>) => name !== 'scope'
 export const batchColumns = (list: readonly Argument<never>[]) =>
   [...new Set(list.filter(isOfOne).map(({ name, type }) => `${name} ${type}`))].join(', ')
 
-/** Returns the arguments of a write in the row `row` of a batch. */
 export const argumentsIn = (row: string, list: readonly Argument<never>[]) =>
   list.map(({ name }) => argumentIn(row, name)).join(', ')
 export const argumentIn = (row: string, name: string) => (name === 'scope' ? 'p_scope' : `${row}.${name}`)

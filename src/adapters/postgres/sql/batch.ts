@@ -7,8 +7,7 @@ import type { CompositeType } from './tables.js'
 import { changeOf, charge, MAX_SUM, totalsOf, usageOf } from './usage.js'
 
 /**
- * One reserve or confirm of a batch, with the arguments of either function. `place` is its index in the batch. An array of a type
- * is read several times for the cost of parsing the JSON once.
+ * One reserve or confirm of a batch; `place` is its index. Reading an array of a type several times costs one parsing.
  */
 export const SCOPE_WRITE: CompositeType = {
   name: 'scope_write_v1',
@@ -19,13 +18,12 @@ export const SCOPE_WRITE: CompositeType = {
 const change = changeOf(usageOf(null, 'l.declared'), usageOf('w.size', 'w.declared_size'))
 
 /**
- * Runs several writes in one transaction. Leaves out those whose key another transaction holds, without waiting for it. All have the same scope, because batches of several scopes would lock usage
- * rows in no fixed order.
+ * Runs several writes of one scope in one transaction. Leaves out those whose key another transaction holds, without
+ * waiting for it.
  *
  * The results equal those of running the writes one after the other. If the quota has room for all of them, their order
- * does not matter. The common cases (a new key, or a confirm of the only row of its key) then run together, with one
- * statement per table. All other writes run one by one through the functions for a single write. If the quota is
- * scarce, every write does, in order.
+ * does not matter, and the common cases (a new key, or a confirm of the only row of its key) run together, with one
+ * statement per table. All others run one by one, and if the quota is scarce, every write does.
  */
 export const WRITE_BATCH = `
 CREATE OR REPLACE FUNCTION {schema}.write_batch_v2(p_scope text, p_writes json)
@@ -55,8 +53,7 @@ BEGIN${WRITABLE}
     RETURN;
   END IF;
 
-  -- The locks keep the rows of the keys as they are now. Each key has its own subquery. A plan made while the table is
-  -- small can't turn that into a scan.
+  -- The locks keep these rows. With a subquery for each key, no plan of a small table turns into a scan.
   SELECT
     pg_catalog.array_agg(w) FILTER (WHERE m.usual AND w.kind = 'reserve'),
     pg_catalog.array_agg(w) FILTER (WHERE m.usual AND w.kind = 'confirm'),

@@ -1,4 +1,5 @@
 import { ARGUMENTS, parameters } from './arguments.js'
+import { setRemovedAt } from './events.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { objectText } from './rows.js'
 import { changeOf, charge, lockUsage, NOTHING, OWNERS, refusalText, refuse, USAGE, usageOf } from './usage.js'
@@ -30,10 +31,8 @@ COMMENT ON FUNCTION {schema}.set_upload_id_v1 IS 'Sets the multipart upload id o
 `
 
 /**
- * Implements `planUpdate` of core/store/lifecycle/object.ts. Returns a `WriteResult`. No sum changes, so it writes no usage
- * row.
- *
- * As `jsonb`, metadata with the same names and values is equal, whatever their order.
+ * Implements `planUpdate` of core/store/lifecycle/object.ts. Returns a `WriteResult`. No sum changes, so it writes no
+ * usage row. As `jsonb`, metadata is equal whatever the order of its names.
  */
 export const UPDATE = `
 CREATE OR REPLACE FUNCTION {schema}.update_v1(
@@ -67,14 +66,11 @@ $body$;
 COMMENT ON FUNCTION {schema}.update_v1 IS 'Sets the filename, content type, metadata or ETag of the active row of a key.';
 `
 
-/** What the new owner gains. */
 const GAINED = { bytes: 'a.size', files: '1' }
 
 /**
- * Implements `planTransfer` of core/store/lifecycle/object.ts. Returns a `WriteResult`, without an object if none matched.
- *
- * Unlike a reserve, it locks the usage rows before it writes: it changes two, whose order must not depend on what it
- * finds, and the quota is then compared once.
+ * Implements `planTransfer` of core/store/lifecycle/object.ts. Returns a `WriteResult`, without an object if none
+ * matched. Unlike a reserve, it locks the two usage rows before it writes, in their order, and compares the quota once.
  */
 export const TRANSFER = `
 CREATE OR REPLACE FUNCTION {schema}.transfer_v1(
@@ -107,4 +103,68 @@ ${charge('p_to', changeOf(NOTHING, usageOf('a.size', null)))}
 END
 $body$;
 COMMENT ON FUNCTION {schema}.transfer_v1 IS 'Gives the active row of a key to another scope.';
+`
+
+const BEFORE = usageOf('a.size', 'p.declared_size')
+
+/** Implements `planRelease` of core/store/lifecycle/upload.ts. */
+export const RELEASE = `
+CREATE OR REPLACE FUNCTION {schema}.release_v1(
+  ${parameters(ARGUMENTS.release)},
+  OUT obj {schema}.objects
+) LANGUAGE plpgsql VOLATILE AS $body$
+#variable_conflict use_column
+DECLARE${LIVE_ROWS}
+BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
+  IF p.id IS NULL OR p.id <> p_id OR p.scope <> p_scope
+    OR (p_upload_id IS NOT NULL AND p.upload_id IS DISTINCT FROM p_upload_id)
+  THEN
+    RETURN;
+  END IF;
+  DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;${leaveBehind('p')}
+${charge('p.scope', changeOf(BEFORE, usageOf('a.size', null)))}
+  obj := p;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.release_v1 IS 'Ends an attempt: deletes its pending row.';
+`
+
+/** Implements `planRemove` of core/store/lifecycle/object.ts. */
+export const REMOVE = `
+CREATE OR REPLACE FUNCTION {schema}.remove_v2(
+  ${parameters(ARGUMENTS.remove)},
+  OUT obj {schema}.objects
+) LANGUAGE plpgsql VOLATILE AS $body$
+#variable_conflict use_column
+DECLARE${LIVE_ROWS}
+  removes_active boolean;
+  told boolean;
+BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
+  IF coalesce(a.id, p.id) IS NULL OR coalesce(a.scope, p.scope) <> p_scope THEN
+    RETURN;
+  END IF;
+  removes_active := a.id IS NOT NULL AND (p_attempt_id IS NULL OR a.attempt_id = p_attempt_id);
+  IF NOT removes_active AND (p.id IS NULL OR p.attempt_id <> p_attempt_id) THEN
+    RETURN;
+  END IF;
+  IF p.id IS NOT NULL THEN
+    DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;${leaveBehind('p')}
+  END IF;
+  IF NOT removes_active THEN
+    obj := p;
+${charge('p.scope', changeOf(BEFORE, usageOf('a.size', null)))}
+    RETURN;
+  END IF;
+  IF p_mode = 'soft' THEN
+    UPDATE {schema}.objects o SET status = 'deleted', updated_at = p_now, deleted_at = p_now
+    WHERE o.attempt_id = a.attempt_id RETURNING o.* INTO obj;
+  ELSE
+    told := ${setRemovedAt('p_now')};
+    DELETE FROM {schema}.objects o WHERE o.attempt_id = a.attempt_id;
+    obj := a;
+  END IF;${leaveBehind('a')}
+${charge('a.scope', changeOf(BEFORE, { ...NOTHING, deleted_rows: `(p_mode = 'soft')::int` }))}
+END
+$body$;
+COMMENT ON FUNCTION {schema}.remove_v2 IS 'Removes the active row of a key, and its pending one.';
 `

@@ -1,27 +1,20 @@
 import { digestOf, lockOf, WRITABLE } from './fragments.js'
-import { objectText } from './rows.js'
+import { milliseconds, objectText } from './rows.js'
 import { relation } from './tables.js'
 
 /** A setting of the transaction: the time of a removal in milliseconds since 1970, see {@link RECORD_EVENT}. */
 const REMOVED_AT = 'svc_db.removed_at'
 
-/**
- * Tells {@link RECORD_EVENT} the time of the removal, which a deleted row does not carry. An expression, because PERFORM
- * costs more.
- */
+/** Tells {@link RECORD_EVENT} the time of a removal, by an expression, because PERFORM costs more. */
 export const setRemovedAt = (date: string) =>
   `set_config('${REMOVED_AT}', (date_part('epoch', ${date}) * 1000::float8)::bigint::text, true) IS NOT NULL`
 
 /**
- * The trigger function that records the events of active rows. The triggers exist only while events are on, see
- * events-switch.ts, so recording costs nothing while they are off.
+ * The trigger function that records the events of active rows. The triggers exist only while events are on.
  *
- * A trigger sees every change, whichever function makes it. It runs at the end of the statement, while the transaction
- * holds the lock of the key, and it sees both versions of the row. A function that changes an active row must change it
- * in place, with one statement per change, and set `updated_at`. A function that deletes an active row must call
- * {@link setRemovedAt}.
- *
- * The setting matters while the table is small: a plan that scans it would stay in use after it has grown.
+ * A trigger sees both versions of a row, whichever function changes it, under the lock of the key. A function must
+ * change an active row in place, with one statement per change, and set `updated_at`; one that deletes it must call
+ * {@link setRemovedAt}. The setting keeps out plans that scan a small table.
  */
 export const RECORD_EVENT = `
 CREATE OR REPLACE FUNCTION {schema}.record_event_v1() RETURNS trigger LANGUAGE plpgsql VOLATILE
@@ -87,8 +80,8 @@ export const EVENTS_SEQUENCE = `(
   )`
 
 /**
- * Lets the sequence continue after the newest event. Two callers at once may set it back by the few numbers that the other has
- * just drawn, which the trigger notices again. Runs with the rights of the owner, because writers have none on the sequence.
+ * Lets the sequence continue after the newest event. Of two callers at once, one may set it back a little, which the
+ * trigger notices. Runs with the rights of the owner, because writers have none on the sequence.
  */
 export const CONTINUE_EVENTS = `
 CREATE OR REPLACE FUNCTION {schema}.continue_events_v1() RETURNS void LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -109,10 +102,7 @@ const oldestOf = (digest: string) => `
         AND (v.object_digest, v.id) < (${digest}, 9223372036854775807)
       ORDER BY v.object_digest, v.id LIMIT 1`
 
-/**
- * Locks the given events whose claim holds, in the order of their ids. The condition finds an event by either index, so
- * neither is ever walked, whatever size the table had when the plan was made.
- */
+/** Locks the given events whose claim holds, by id. The condition suits both indexes, so no plan walks one. */
 const lockHeld = (columns: string) => `
     SELECT s.*, h.place FROM (
       SELECT g.* FROM pg_catalog.json_to_recordset(p_entries) AS g(${columns}) ORDER BY g.id
@@ -132,12 +122,12 @@ const dueOf = (kind: 'attempts = 0' | 'attempts > 0', isWanted: string) => `
 
 /**
  * Implements `claimEvents`, `settleEvents` and `extendClaims` of core/store/driver.ts. Locked rows are updated by their
- * place in the table, which does not change while they are locked.
+ * place in the table, which does not change meanwhile.
  *
- * The number of attempts identifies a claim: a newer claim has a higher one, and a retry clears `is_claimed`. Writers
- * never wait for event rows and claims wait for nothing. Settling waits for the writers of its keys, because both keep
- * the mark of the oldest event: one that was recorded while another transaction removes the event before it would never
- * be marked. After half a second it settles the events whose keys are free, and fails if there are none.
+ * The number of attempts identifies a claim, and a retry clears `is_claimed`. Writers never wait for event rows and
+ * claims wait for nothing. Settling waits for the writers of its keys, because both keep the mark of the oldest event:
+ * one recorded while the event before it is removed would never be marked. After half a second it settles the events
+ * whose keys are free, and fails if there are none.
  *
  * The settings keep the plans of a queue that was empty, or full, when they were made. Settling allows sorts: to avoid
  * one, Postgres would walk a whole index.
@@ -258,7 +248,23 @@ COMMENT ON FUNCTION {schema}.extend_claims_v1 IS 'Extends claims.';
 /** The trigger whose existence means that events are on. */
 export const EVENTS_SWITCH = 'record_update'
 
-/** Selects the number of that trigger, or no row if events are off. */
 export const FIND_SWITCH = `
     SELECT t.oid FROM pg_catalog.pg_trigger t JOIN (${relation('objects')}) ON c.oid = t.tgrelid
     WHERE t.tgname = '${EVENTS_SWITCH}'`
+
+/** Selects an event in the order of {@link readEvent}. */
+const columns = (row: string) =>
+  `${row}.object_digest, ${row}.object_number, ${row}.id, ${row}.type, ${row}.object, ${row}.previous, ` +
+  `${milliseconds(`${row}.created_at`)}, ${row}.attempts`
+
+export const EVENT_STATEMENTS = {
+  claim: `SELECT ${columns('r')} FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz) r`,
+  // These two return the last part of each event id.
+  settle: 'SELECT r.id FROM {schema}.settle_events_v1($1::json) AS r(id)',
+  extend: 'SELECT r.id FROM {schema}.extend_claims_v1($1::json, $2::timestamptz) AS r(id)',
+  list: `SELECT ${columns('e')}, ${milliseconds('e.due_at')}, e.is_claimed
+     FROM {schema}.events e WHERE e.id > $1::bigint ORDER BY e.id LIMIT $2::int`,
+  isOn: FIND_SWITCH,
+  count: `SELECT count(*) FILTER (WHERE e.attempts = 0), count(*) FILTER (WHERE e.is_claimed AND e.due_at > $1::timestamptz),
+       count(*) FROM {schema}.events e`,
+}

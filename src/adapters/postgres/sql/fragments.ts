@@ -1,28 +1,20 @@
 import { LEFTOVERS } from './tables.js'
 
 /**
- * SQL that functions of the schema share. It is text in each of them, because calling another function would cost more
- * than most of it does.
+ * SQL that functions of the schema share. Calling another function would cost more than most of it does.
  *
- * Calls of polymorphic functions, and calls that convert an argument, name the schema pg_catalog, and operators get
- * operands of their exact types. Otherwise a better matching function in a schema of the search_path would run instead.
- * Setting a search_path for the functions would cost more.
+ * Calls of polymorphic functions, and those that convert an argument, name pg_catalog, and operators get operands of
+ * their exact types. Otherwise a better match in the search_path would run instead; setting that costs more.
  */
 
-/**
- * Settings of a function that keep the plans of tables that were empty when they were made. Sorting a few rows is cheap,
- * but with sorts disabled its estimated cost would start a compilation.
- */
+/** Settings that keep the plans of tables that were empty. Disabled sorts seem so expensive that `jit` would start. */
 export const INDEX_PLANS = `SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_incremental_sort = off
 SET jit = off SET plan_cache_mode = force_generic_plan`
 
 /**
- * Checks the transaction before a write reads anything.
- *
- * With a snapshot older than its lock, a function would decide on outdated rows, and two scopes could own one key. Only
- * READ COMMITTED takes a new snapshot for every statement.
- *
- * On a standby, a write that finds nothing to do would return a result based on outdated rows, so it fails instead.
+ * Checks the transaction before a write reads anything. Only READ COMMITTED takes a new snapshot for every statement:
+ * with one older than its lock, two scopes could own one key. On a standby, a write without anything to do would return
+ * an outdated result.
  */
 export const WRITABLE = `
   IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -32,19 +24,13 @@ export const WRITABLE = `
     RAISE EXCEPTION 'writes of this schema need a transaction that is not read-only' USING ERRCODE = '25006';
   END IF;`
 
-/**
- * The number of a key's advisory lock. If two keys share a number, they only wait for each other.
- */
+/** The number of a key's advisory lock. Keys that share one only wait for each other. */
 export const lockOf = (bucket: string, key: string) =>
   `pg_catalog.hashtextextended({schema-literal} || E'\\x1f' || ${bucket} || E'\\x1f' || ${key} COLLATE "C", 0)`
 
-/**
- * All versions of the library lock the same pair of numbers for a schema. Locks of keys use one large number, and
- * Postgres keeps the two kinds apart.
- */
+/** The lock of migrations of all versions. It is a pair of numbers, which Postgres keeps apart from single ones. */
 export const MIGRATION_LOCK = `pg_advisory_xact_lock(hashtext('@svc/db migration'), hashtext({schema-literal}))`
 
-/** Locks the key unless another transaction holds it. Returns whether it did. */
 export const tryLock = (bucket: string, key: string) => `pg_try_advisory_xact_lock(${lockOf(bucket, key)})`
 
 /** Locks the key: until the end of the transaction, no other transaction changes its live rows. */
@@ -52,7 +38,6 @@ export const LOCK_KEY = `${WRITABLE}
   -- An expression, because a statement of its own (PERFORM) costs as much as the lock.
   locked := pg_advisory_xact_lock(${lockOf('p_bucket', 'p_key')}) IS NOT NULL;`
 
-/** Variables of {@link LOCK_KEY} and {@link READ_LIVE_ROWS}. */
 export const LIVE_ROWS = `
   locked boolean;
   r {schema}.objects;
@@ -70,25 +55,20 @@ export const READ_LIVE_ROWS = `
 /** The columns of a leftover that follow from the row that ends. */
 const LEFTOVER = Object.keys(LEFTOVERS.columns).filter((column) => column !== 'due_at')
 
-/**
- * Inserts the leftovers of rows that end, from a relation that is named `row`. Keeps the newer one if a caller wrongly
- * used an id twice.
- */
+/** Inserts the leftovers of rows that end, from a relation `row`, over one of an id that was wrongly used twice. */
 export const insertLeftovers = (row: string, from: string) => `
     INSERT INTO {schema}.leftovers (${LEFTOVER.join(', ')})
     SELECT ${LEFTOVER.map((column) => (column === 'since' ? 'p_now' : `${row}.${column}`)).join(', ')} ${from}
     ON CONFLICT (attempt_id) DO UPDATE SET
       ${[...LEFTOVER.slice(1), 'due_at'].map((column) => `${column} = excluded.${column}`).join(', ')}`
 
-/** Records a leftover for the bytes or the upload that a row leaves in the bucket. */
 export const leaveBehind = (row: 'a' | 'p') => `
   IF ${row}.storage_key IS NOT NULL OR ${row}.upload_id IS NOT NULL THEN${insertLeftovers(row, '')};
   END IF;`
 
 /**
- * Identifies an object in the queue of events. The number of a key's lock can't: it has 64 bits and a known seed, so a
- * client that chooses a part of its keys could find one with the number of another owner's key, and hold up or receive
- * its events.
+ * Identifies an object in the queue of events. The number of a key's lock has only 64 bits and a known seed: a client
+ * could choose a key with the number of another owner's, and hold up or receive its events.
  */
 export const digestOf = (bucket: string, key: string) =>
   `pg_catalog.encode(pg_catalog.substring(pg_catalog.sha256(pg_catalog.convert_to(

@@ -4,10 +4,7 @@ import { leftoverText, objectText } from './rows.js'
 import { SUMS } from './tables.js'
 import { sumColumns } from './usage.js'
 
-/**
- * Lists scopes by their rows, one index descent for each. Usage rows are never deleted, so walking those would pass every
- * scope that has become empty.
- */
+/** Lists scopes by their rows, one index descent for each. Usage rows are kept for scopes that have become empty. */
 export const LIST_SCOPES = `
 CREATE OR REPLACE FUNCTION {schema}.list_scopes_v1(p_after text, p_limit int)
 RETURNS TABLE (

@@ -1,9 +1,8 @@
 /**
  * SQL about the names of bytes in the bucket: the `storage_key` of a row or leftover, or its `key` if it has none.
  *
- * An index of all names would cost every upload. But the name of nearly every row follows from other columns: it is the
- * key, or the key with the attempt id, as the server makes it. An index contains only the rest. Which names the server
- * makes decides how large that index is, not what is found.
+ * An index of all names would cost every upload. Most names follow from other columns: the key, or the key with the
+ * attempt id, as the server makes it. An index contains only the rest.
  */
 
 /** Columns of an alias, or without one those of the table that an index is defined on. */
@@ -18,14 +17,11 @@ export const hasOtherName = (row: string | null) => {
   )
 }
 
-/** Whether a row is live and has one of the two usual names. */
 export const hasUsualName = (row: string) =>
   `(${row}.status <> 'deleted' AND (${hasOtherName(row)}) IS NOT TRUE)`
 
-/** The name of a row or leftover. */
 export const nameOf = (row: string | null) =>
   `COALESCE(${columnOf(row, 'storage_key')}, ${columnOf(row, 'key')})`
 
-/** The attempt id at the end of a name, or `NULL`. */
 export const attemptIdIn = (name: string) =>
   `CASE WHEN ${name} ~ '~[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN right(${name}, 36)::uuid END`

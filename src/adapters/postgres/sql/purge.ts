@@ -37,8 +37,8 @@ const HAS_KEYS = `
 /**
  * Selects `attempts` and locks the sums of their scopes. `select` takes a condition of the rows `o`.
  *
- * A transaction of the application may hold the sums of a scope for as long as it likes. A purge waits for half a second, less
- * than Postgres takes to look for deadlocks. Then it takes the rows of the scopes whose sums are free, or fails if `mustTake`.
+ * It waits for half a second for a transaction that holds the sums, less than Postgres takes to look for deadlocks.
+ * Then it takes the rows of the scopes whose sums are free, or fails if `mustTake`.
  */
 const lockSums = (select: (condition: string) => string, mustTake = 'false') => `
   BEGIN${select(UNREFERENCED)}
@@ -49,15 +49,11 @@ const lockSums = (select: (condition: string) => string, mustTake = 'false') => 
     IF ${mustTake} THEN RAISE; END IF;${select(`${UNREFERENCED}
       AND (SELECT true FROM {schema}.scope_usage u WHERE u.scope = o.scope FOR UPDATE SKIP LOCKED)`)}
   END;`
-/** Milliseconds. */
 const SUMS_TIMEOUT = 'SET lock_timeout = 500'
 
 /**
- * Selects expired rows of all scopes or of one, and locks them and their keys. Skips whatever another transaction has locked, so
- * it needs no lock order.
- *
- * With equality of the scope, a plan made while the table is small could walk the expired rows of all scopes. This range and
- * order match only the index by scope.
+ * Selects expired rows of all scopes or of one, and locks them and their keys. Skips whatever is locked, so it needs no
+ * lock order. The range of one scope and its order match only the index by scope.
  */
 const selectExpired = (condition: string) => {
   const candidates = (ofScope: string, order: string) => `
@@ -82,8 +78,7 @@ SET enable_seqscan = off ${SUMS_TIMEOUT} AS $body$
 DECLARE
   attempts uuid[];${HAS_KEYS}
 BEGIN${WRITABLE}${lockSums(selectExpired)}
-  -- A new statement sees changes made before the locks were taken, so it keeps rows that were confirmed meanwhile. The status is
-  -- an expression, so that a plan made while the index of expired rows was small doesn't walk it.
+  -- A new statement keeps rows that were confirmed before the locks. As an expression, the status suits no index.
   RETURN QUERY
   WITH ended AS (
     DELETE FROM {schema}.objects o
@@ -103,11 +98,9 @@ COMMENT ON FUNCTION {schema}.purge_expired_v1 IS 'Ends expired reservations.';
 `
 
 /**
- * Deleted rows need no lock on their key, so this locks each row. Of all scopes, it skips those that another transaction has locked.
- * Of one, it waits for them, in the order of all callers, because they must be gone when it returns none.
- *
- * Without sorts, this order and its row comparisons match only the index by scope. With equality, a plan made while the table is
- * small could scan the history of all scopes.
+ * Locks deleted rows, which need no lock on their key. Of all scopes, skips those that are locked. Of one, waits for
+ * them, in the order of all callers, because they must be gone when it returns none. The order and row comparisons
+ * match only the index by scope.
  */
 const selectDeleted = (condition: string) => `
   IF p_scope IS NULL THEN
@@ -122,10 +115,7 @@ const selectDeleted = (condition: string) => `
       ORDER BY o.scope, o.deleted_at, o.id LIMIT p_limit FOR UPDATE);
   END IF;`
 
-/**
- * Purges history. Returns how many rows it deleted of each scope. Callers that name a scope, such as `eraseScope`, rely on its
- * history being gone.
- */
+/** Purges history. Callers that name a scope, such as `eraseScope`, rely on its history being gone. */
 export const PURGE_DELETED = `
 CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v2(p_scope text, p_before timestamptz, p_limit int)
 RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE

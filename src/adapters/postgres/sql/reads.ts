@@ -5,7 +5,6 @@ const LEFTOVER = leftoverColumns('l')
 const OBJECT = objectColumns('o')
 const sums = (row: string) => SUMS.map((sum) => `${row}.${sum}`).join(', ')
 
-/** Bounds below and above every id. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -13,28 +12,22 @@ const firstId = `'${FIRST_ID}'::uuid`
 const at = `o.bucket = $1 AND o.key = $2`
 
 /**
- * Accepts a row of the scope, or any row for `NULL`. The scope is compared as an expression, because an index by scope
- * must not replace the index by key, see {@link pendingAt}. Postgres checks it before it reads long values of the row.
+ * Accepts a row of the scope, or any for `NULL`. As an expression, the scope suits no index in place of that by key.
+ * Postgres checks it before it reads long values of the row.
  */
 const ofScope = (parameter: string) => `(${parameter}::text IS NULL OR o.scope || '' = ${parameter})`
 
-/**
- * Finds the pending row of a key. The status is compared as an expression, which no index of pending rows matches. A
- * plan made while such an index is small would scan all of it, and Postgres would keep that plan as the index grows.
- */
+/** Finds the pending row of a key. As an expression, the status suits no index, whose plan Postgres could keep. */
 const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`
 
 /**
- * Hides a value from the planner, behind a subquery.
- *
- * If the planner expects fewer rows of a scope than the limit, as it does without statistics, it would read and sort all of
- * them. If it sees 'pending', it would do so by the index of pending rows by expiry. And while it sees values that make a plan
- * look cheaper than the generic one, Postgres plans the statement again at each call, which takes longer than a page.
+ * Hides a value from the planner, behind a subquery. Without statistics, it expects few rows of a scope, and would read
+ * and sort all of them or use the index by expiry. And while it sees values that seem cheaper than the generic plan,
+ * Postgres plans the statement again at each call.
  */
 const hidden = (value: string) => `(SELECT ${value})`
 const [scope, before, limit] = [hidden('$1::text'), hidden('$2::uuid'), hidden('$3::int')]
 
-/** Selects rows of one status, newest first. */
 const newest = (columns: string, status: string, rows: string, lowestId = firstId) =>
   `SELECT ${columns} FROM {schema}.objects o
    WHERE o.scope = ${scope} AND o.status = ${hidden(`${status}::text`)} AND o.id < ${before} AND o.id >= ${lowestId}
@@ -42,8 +35,7 @@ const newest = (columns: string, status: string, rows: string, lowestId = firstI
 
 /**
  * Selects rows of one status and route, newest first. The row comparisons and their order match only the index by
- * route. With equality, the index by scope costs the same while the table is empty, and Postgres may keep a plan that
- * uses it and filters the whole scope.
+ * route: the index by scope costs the same while the table is empty, and its plan could be kept.
  */
 const newestOfRoute = (columns: string, route: string, status: string, rows: string, lowestId = firstId) =>
   `SELECT ${columns} FROM {schema}.objects o
@@ -53,11 +45,11 @@ const newestOfRoute = (columns: string, route: string, status: string, rows: str
    ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT ${rows}`
 
 /**
- * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic
- * plan reads and sorts the whole scope.
+ * Selects pending and active rows, each status in index order, and merges the two. A generic plan of `status IN (…)`
+ * reads and sorts the whole scope.
  *
- * A full page of active rows also bounds the pending ones. Below its last row, the index has an entry for every row that was
- * once pending, until Postgres vacuums the table. With a route, Postgres passes these entries without reading their rows.
+ * A full page of active rows also bounds the pending ones, because the index keeps entries of formerly pending rows
+ * until a vacuum.
  */
 const newestLive = (
   columns: string,
@@ -71,7 +63,6 @@ const newestLive = (
    ) o ORDER BY o.id DESC LIMIT ${limit}`
 }
 
-/** The statements of the lists, for pages of rows with these columns. */
 const listsOf = (columns: string) => ({
   list: newest(columns, '$4', limit),
   listRoute: newestOfRoute(columns, hidden('$5::text'), hidden('$4::text'), limit),
@@ -118,15 +109,13 @@ export const READS = {
   listExpired: `SELECT ${OBJECT} FROM {schema}.objects o
      WHERE o.status = 'pending' AND o.expires_at <= $1 AND (o.expires_at, o.id) > ($2, $3)
      ORDER BY o.expires_at, o.id LIMIT $4`,
-  // A range of one scope, because the order of an index of all scopes would match an equality. The planner could then walk the
-  // rows of all scopes.
+  // A range of one scope: with an equality, the order of an index of all scopes would match too.
   listExpiredOfScope: `SELECT ${OBJECT} FROM {schema}.objects o
      WHERE o.status = 'pending' AND o.scope >= $5 AND o.scope <= $5 AND (o.scope, o.expires_at, o.id) > ($5, $2, $3)
        AND o.expires_at <= $1
      ORDER BY o.scope, o.expires_at, o.id LIMIT ${hidden('$4::int')}`,
   listLeftovers: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
      WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
-  // As with expired rows.
   listLeftoversOfScope: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
      WHERE l.scope >= $4 AND l.scope <= $4 AND (l.scope, l.since, l.attempt_id) > ($4, $1, $2)
      ORDER BY l.scope, l.since, l.attempt_id LIMIT ${hidden('$3::int')}`,

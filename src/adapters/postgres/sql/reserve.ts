@@ -11,12 +11,10 @@ const INTO_USAGE = `usage.bytes, usage.files, usage.reserved_bytes, usage.reserv
 /** What the attempt adds to the sums of its scope in place of `own`, the pending row that it replaces there. */
 const change = changeOf(usageOf('a.size', 'own.declared_size'), usageOf('a.size', 'p_declared_size'))
 
-/** The arguments that are columns of the row of an attempt. */
 export const ATTEMPT_COLUMNS = ARGUMENTS.reserve
   .map(({ name }) => name)
   .filter((name) => !['overwrite', 'max_bytes', 'max_files', 'now'].includes(name))
 
-/** Inserts the pending rows of new attempts, whose arguments have these values. */
 export const insertAttempts = (valueOf: (argument: string) => string, from = '') => `
     INSERT INTO {schema}.objects (
       ${ATTEMPT_COLUMNS.join(', ')}, attempt_id, status, created_at, updated_at, writable_until)
@@ -25,11 +23,11 @@ export const insertAttempts = (valueOf: (argument: string) => string, from = '')
     ${from}`
 
 /**
- * Implements `planReserve` of core/store/lifecycle/upload.ts. Returns a `WriteResult`, without the row of a new attempt, because
- * the caller knows it.
+ * Implements `planReserve` of core/store/lifecycle/upload.ts. Returns a `WriteResult`, without the row of a new
+ * attempt.
  *
- * The usage row is written last, because other writes of the scope wait for the one that changed it. That UPDATE also
- * compares the quota, because it reads the newest version of the row.
+ * The usage row is written last, because other writes of the scope wait for it. That UPDATE also compares the quota,
+ * because it reads the newest version of the row.
  */
 export const RESERVE = `
 CREATE OR REPLACE FUNCTION {schema}.reserve_v1(

@@ -4,16 +4,12 @@ import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../.
 import type { TextRow } from '../connection/database.js'
 import { columnsOf, LEFTOVERS, OBJECTS } from './tables.js'
 
-/**
- * Converts a date to whole milliseconds since 1970, independent of the time zone and date style of the session. A
- * double holds the microseconds of the year 9999 to within a few hundredths of a millisecond.
- */
+/** Converts a date to whole milliseconds since 1970, whatever the time zone and date style of the session. */
 export const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000::float8)::bigint`
 
 /** Sorts before every date. As `due_at` it marks a leftover that was never put off. */
 export const BEFORE_ALL_DATES = '-infinity'
 
-/** An SQL value and the type of its column. */
 type Value = readonly [value: string, type: string]
 
 const asColumn = ([value, type]: Value) => (type.startsWith('timestamp') ? milliseconds(value) : value)
@@ -27,8 +23,7 @@ const jsonList = (values: readonly Value[]) => `pg_catalog.json_build_array(
     )::text`
 
 /**
- * The columns of an object in the order of {@link readObject}: all but one that only writes need. A release appends its own:
- * processes of the one before read the results of its functions.
+ * The columns of an object in the order of {@link readObject}. A release appends its own: older processes read them.
  */
 const OBJECT_COLUMNS = columnsOf(OBJECTS).filter(([column]) => column !== 'writable_until')
 const objectValues = (row: string) =>
@@ -36,14 +31,10 @@ const objectValues = (row: string) =>
 
 export const objectText = (row: string) => jsonList(objectValues(row))
 
-/** Selects a column of an object from its JSON list. */
 export const objectValueIn = (list: string, column: string) =>
   `(${list}::json->>${OBJECT_COLUMNS.findIndex(([name]) => name === column)})`
 
-/**
- * Returns the columns of an object. `row` is an alias or a composite value. Without metadata, that column is `NULL` and
- * Postgres does not read its value.
- */
+/** Returns the columns of an object. `row` is an alias or a composite value. `NULL` keeps metadata from being read. */
 export function objectColumns(row: string, { withMetadata } = { withMetadata: true }): string {
   return objectValues(row)
     .map((value) => (value[1] === 'json' && !withMetadata ? 'NULL::json' : asColumn(value)))

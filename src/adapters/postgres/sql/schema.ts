@@ -1,32 +1,31 @@
 import { ADOPT, ADOPT_BATCH } from './adopt.js'
 import { SCOPE_WRITE, WRITE_BATCH } from './batch.js'
-import { SET_UPLOAD_ID, TRANSFER, UPDATE } from './change.js'
+import { RELEASE, REMOVE, SET_UPLOAD_ID, TRANSFER, UPDATE } from './change.js'
 import { CONFIRM } from './confirm.js'
 import { CONTINUE_EVENTS, DELIVER_EVENTS, RECORD_EVENT } from './events.js'
 import { LIST_SCOPES, LIST_STORED } from './lists.js'
 import { IS_REFERENCED, PURGE_DELETED, PURGE_EXPIRED } from './purge.js'
-import { RELEASE, REMOVE } from './remove.js'
 import { RESERVE } from './reserve.js'
 import { TABLES, type CompositeType, type Table } from './tables.js'
 import { REFUSAL, REPAIR_USAGE } from './usage.js'
 import { VERSION_1 } from './version-1.js'
 
 /**
- * What this release needs in the database. `migrate()` adds the tables, columns and indexes that are missing and replaces
- * all functions, so there is one set of functions, whatever version the schema had.
+ * What this release needs in the database. `migrate()` adds the tables, columns and indexes that are missing and
+ * replaces all functions.
  *
  * **Two versions of the library share a schema** during a rolling deployment, and for as long as the application likes:
- * - Columns and indexes are added. They are not renamed or dropped while `minCompatible` admits a version that reads
+ * - Columns and indexes are added, and neither renamed nor dropped while `minCompatible` admits a version that reads
  *   them.
- * - The version in a function's name (`reserve_v1`) fixes its arguments and results, not its body. A function with other
- *   arguments gets a new name, and the old name calls it, see version-1.ts. So processes of older versions run the
- *   current bodies, which know all columns.
- * - A release that can't follow these rules raises `minCompatible`, renames the tables that older versions read and drops
- *   the functions that they call. Each call of an older process then fails with an "undefined" error, which the process
- *   reports as an outdated schema. No call has to read the version first.
+ * - The version in a function's name (`reserve_v1`) fixes its arguments and results, not its body. A function with
+ *   other arguments gets a new name, and the old name calls it, see version-1.ts. So older processes run the current
+ *   bodies.
+ * - A release that can't follow these rules raises `minCompatible`, renames the tables that older versions read and
+ *   drops the functions that they call. Each call of an older process then fails with an "undefined" error, which it
+ *   reports as an outdated schema.
  *
- * Code of a newer version refuses an older schema the same way: every version after the first creates a marker type, and
- * all statements of that version mention it. See `versioned` in statement.ts.
+ * Newer code refuses an older schema the same way: its statements mention a type that each version after the first
+ * creates. See `versioned` in statement.ts.
  */
 export interface Schema {
   /** The number of this definition. Versions start at 1 and have no gaps. */

@@ -2,7 +2,7 @@ import { utf8Length } from '../../../core/bytes.js'
 import { RecentEntries } from '../../../core/recent-entries.js'
 import { shown, textFlaw } from '../../../core/store/validation/checks.js'
 import type { Statement } from '../connection/database.js'
-import { EVENT_STATEMENTS } from './event-statements.js'
+import { EVENT_STATEMENTS } from './events.js'
 import { LISTS, LISTS_WITHOUT_METADATA, READS } from './reads.js'
 import { SCHEMA } from './schema.js'
 import { USAGE_CHECKS } from './usage-checks.js'
@@ -10,19 +10,14 @@ import { TRIES, WRITES } from './writes.js'
 
 const MAX_BYTES = 63
 
-/** The name of a schema in the forms that SQL needs. */
 export interface SchemaName {
   readonly name: string
-  /** The name as an SQL identifier. */
   readonly quoted: string
-  /** The name as an SQL string. */
   readonly literal: string
 }
 
 /**
- * Checks the name of a schema and quotes it. The name is kept byte for byte.
- *
- * @throws TypeError for a name that Postgres reserves or can't hold, and for `$` and `\`, which could end a quoted
+ * Checks the name of a schema and quotes it. @throws TypeError for one that Postgres reserves or that could end a
  * string.
  */
 export function schemaName(caller: string, name: unknown): SchemaName {
@@ -45,16 +40,12 @@ export function inSchema(text: string, schema: SchemaName): string {
   return text.replace(/\{schema(-literal)?\}/g, (_, literal) => (literal ? schema.literal : schema.quoted))
 }
 
-/**
- * Builds a statement that works on a schema of any version. Its name is derived from its text, so adapters over other
- * schemas, and other versions of the library, can share a connection.
- */
+/** Builds a statement. Its name is derived from its text, so other schemas and versions can share a connection. */
 export function statement(name: string, text: string, schema: SchemaName): Statement {
   const complete = inSchema(text, schema)
   return { name: `svc_db_${name}_${fingerprint(complete)}`, text: complete }
 }
 
-/** The statements of the calls on a schema. */
 export type Statements = ReturnType<typeof buildStatements>
 
 export const buildStatements = (schema: SchemaName) => ({
@@ -77,9 +68,8 @@ export function statementsOf(schema: SchemaName): Statements {
 }
 
 /**
- * Builds statements that fail on a schema that was not migrated to the version of this code, because they mention the type that
- * exists from that version on. Without it, code of a version that only adds an index would run on the older schema. Postgres
- * resolves the type when it parses a statement and drops the unused subquery from the plan, so executing it costs nothing.
+ * Builds statements that fail on an older schema, because they mention a type that exists from the version of this code
+ * on. Postgres drops the unused subquery from the plan, so executing it costs nothing.
  */
 function versioned<Texts extends Readonly<Record<string, string>>>(texts: Texts, schema: SchemaName) {
   const needed = `needed AS (SELECT NULL::{schema}.${markerType(SCHEMA.version, schema)})`
@@ -92,14 +82,13 @@ function versioned<Texts extends Readonly<Record<string, string>>>(texts: Texts,
 }
 
 /**
- * Returns the name of the type that exists from this schema version on. It depends on the name of the schema, because functions
- * name the schema too: in one that was renamed or copied, they would write to another.
+ * Returns the name of the type that exists from this schema version on. It depends on the name of the schema: functions
+ * name that too, so in a copy they would write to the original.
  */
 export function markerType(version: number, schema: SchemaName): string {
   return `schema_v${version}_${fingerprint(schema.name)}`
 }
 
-/** Returns the 64-bit FNV-1a hash of a text. */
 function fingerprint(text: string): string {
   let hash = 0xcbf29ce484222325n
   for (const byte of new TextEncoder().encode(text)) {

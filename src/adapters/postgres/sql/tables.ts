@@ -34,10 +34,7 @@ export interface Index {
   readonly since?: number
 }
 
-/**
- * A type that functions use for rows of no table. A release with other columns gives it another name, because functions of the
- * release before may be running on the old one.
- */
+/** A type of rows of no table. Other columns need another name, because older functions may be running on it. */
 export interface CompositeType {
   readonly name: string
   readonly columns: string
@@ -51,6 +48,10 @@ const TIME = 'timestamp with time zone'
 export const relation = (name: string) => `${RELATIONS} AND c.relname = '${name}'`
 export const RELATIONS = `pg_catalog.pg_class c
       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname = {schema-literal}`
+
+/** Selects the types `t` of the schema. */
+export const TYPES = `pg_catalog.pg_type t
+      JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace AND n.nspname = {schema-literal}`
 
 /** Returns the columns of a table by name, in order, with their types. */
 export const columnsOf = ({ columns }: Pick<Table, 'columns'>) =>
@@ -244,9 +245,8 @@ export const LEFTOVERS: Table = {
   ],
 }
 
-// A claim moves due_at to its own end. So the indexes that claims use begin with what can be claimed, and neither claimed
-// events nor those that wait behind an older one are ever in the way. Retries have an index of their own, and no event is in
-// both: many of one kind cost a claim of the other nothing.
+// A claim moves due_at to its own end. So the indexes begin with what can be claimed, and neither claimed nor waiting
+// events are in the way. Retries have an index of their own: many of one kind cost a claim of the other nothing.
 const EVENTS: Table = {
   name: 'events',
   comment: 'Events that wait for delivery.',
@@ -295,12 +295,9 @@ const EVENTS: Table = {
 export const TABLES: readonly Table[] = [OBJECTS, SCOPE_USAGE, LEFTOVERS, EVENTS]
 
 /**
- * Lets autovacuum start when 5 % of the objects have changed, unless the operator has set another share. The default is
- * 20 %.
- *
- * Each confirmed upload leaves an entry in the indexes of pending rows, and lists of expired reservations start at these
- * entries. A share instead of a number keeps the cost of vacuums in proportion to the uploads, because each vacuum reads
- * all indexes of the table. The statement waits for a running vacuum, but no writer waits for it.
+ * Lets autovacuum start when 5 % of the objects have changed (default: 20 %), unless the operator has set a share. Each
+ * confirmed upload leaves an entry in the indexes of pending rows, at which lists of expired reservations start. A
+ * share keeps the cost of vacuums in proportion to the uploads. No writer waits for the statement.
  */
 export const VACUUM_SETTINGS = `
   IF NOT EXISTS (

@@ -1,14 +1,11 @@
-import type { ScopeUsage, UsageDifference } from '../../../core/store/records.js'
+import type { ScopeSummary, ScopeUsage, UsageDifference } from '../../../core/store/records.js'
 import { sameUsage } from '../../../core/store/lifecycle/usage.js'
 import type { TextRow } from '../connection/database.js'
 import { readNumber } from './rows.js'
 import { SUMS } from './tables.js'
 import { counted, sumColumns } from './usage.js'
 
-/**
- * Number of rows of objects or counters from which on a page ends with its scope. Keeps each statement short, whatever the size
- * of the table, because the database may cancel long ones.
- */
+/** Rows from which on a page ends with its scope, because the database may cancel long statements. */
 const PAGE_ROWS = 10_000
 
 /** Joins counters and rows of one snapshot. Each write changes both in one transaction, so they agree at any moment. */
@@ -22,7 +19,6 @@ const nextScope = (table: string) =>
   `(SELECT s.scope FROM {schema}.${table} s WHERE s.scope > $1 ORDER BY s.scope LIMIT 1 OFFSET ${PAGE_ROWS})`
 const lastScope = (table: string) => `(SELECT max(s.scope) FROM {schema}.${table} s WHERE s.scope > $1)`
 
-/** Compares the counters with the rows and corrects them. */
 export const USAGE_CHECKS = {
   /** Compares the scopes after one. Each row begins with the last of these scopes, which is `NULL` if there is none. */
   check: `WITH page AS (
@@ -52,4 +48,9 @@ export function readUsage(row: TextRow, from: number): ScopeUsage {
     reservedBytes: readNumber(row[from + 2]),
     reservedFiles: readNumber(row[from + 3]),
   }
+}
+
+export function readCounts(row: TextRow, from: number): ScopeSummary['counts'] {
+  const [active, pending, deleted] = [row[from + 1], row[from + 4], row[from + 5]].map(readNumber)
+  return { active: active!, pending: pending!, deleted: deleted! }
 }

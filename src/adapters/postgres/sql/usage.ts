@@ -7,8 +7,8 @@ type Sum = (typeof SUMS)[number]
 export type Sums = Readonly<Partial<Record<Sum, string>>>
 
 /**
- * Returns what a key adds to the sums of its scope, as `usageOfKey` of core/store/lifecycle/usage.ts does: an object of `size`
- * bytes, and an upload that declared `declared` bytes. Either is `NULL`, or `null`, if the key has no such row.
+ * Returns what a key adds to the sums of its scope, like `usageOfKey` of core/store/lifecycle/usage.ts: an object of
+ * `size` bytes and an upload that declared `declared`, either `NULL` or `null` if there is none.
  */
 export function usageOf(size: string | null, declared: string | null): Sums {
   const active: Sums =
@@ -41,10 +41,7 @@ export const charge = (scope: string, change: Sums, condition = '') => `
       .join(',\n    ')}
   WHERE u.scope = ${scope}${condition};`
 
-/**
- * Adds a change for each row of `from`, whose scope is `scope`, to the sums of all their scopes. An upsert locks the
- * rows in their sorted order. An UPDATE would not.
- */
+/** Adds a change for each row of `from` to the sums of its `scope`. Unlike an UPDATE, an upsert locks rows in order. */
 export const chargeScopes = (change: Sums, { scope, from }: Readonly<Record<'scope' | 'from', string>>) => `
     INSERT INTO {schema}.scope_usage AS u (scope, ${namesIn(change).join(', ')})
     SELECT ${scope}, ${totalsOf(change)} ${from} GROUP BY ${scope} ORDER BY ${scope}
@@ -53,7 +50,6 @@ export const chargeScopes = (change: Sums, { scope, from }: Readonly<Record<'sco
         .map((sum) => `${sum} = u.${sum} + excluded.${sum}`)
         .join(', ')}`
 
-/** Returns the totals of several rows, in the order of the sums. */
 export const totalsOf = (sums: Sums, condition = '') =>
   namesIn(sums)
     .map((sum) => `coalesce(sum(${sums[sum]})${condition}, 0)::bigint AS ${sum}`)
@@ -72,11 +68,8 @@ export const USAGE = `
   refused text;`
 
 /**
- * Locks the usage rows of two scopes, which may be the same, and reads that of `growing` into `usage`. From then on its
- * sums are final.
- *
- * Everybody who changes several usage rows locks them in the order of their scopes. A missing row is inserted in its
- * turn, because inserting it waits for other transactions that insert it.
+ * Locks the usage rows of two scopes, which may be the same, in their order, and reads that of `growing` into `usage`.
+ * Its sums are then final. A missing row is inserted in its turn, because that waits for others who insert it.
  */
 export const lockUsage = (growing: string, other: string) => `
   FOREACH owner IN ARRAY CASE WHEN ${growing} = ${other} THEN ARRAY[${growing}] ELSE ARRAY[
@@ -85,12 +78,10 @@ export const lockUsage = (growing: string, other: string) => `
     IF owner = ${growing} THEN usage := one; END IF;
   END LOOP;`
 
-/** Variables that {@link lockUsage} also needs. */
 export const OWNERS = `
   owner text;
   one {schema}.scope_usage;`
 
-/** Locks the usage row of one scope and reads it into a variable. */
 export const lockUsageRow = (scope: string, into: string) => `
     LOOP
       SELECT u.* INTO ${into} FROM {schema}.scope_usage u WHERE u.scope = ${scope} FOR UPDATE;
@@ -106,7 +97,6 @@ export const refuse = (
       coalesce(usage.bytes + usage.reserved_bytes, 0), ${more.bytes}, ${max.bytes},
       coalesce(usage.files + usage.reserved_files, 0), ${more.files}, ${max.files});`
 
-/** Returns the result of a write that would exceed the limit named by `refused`. */
 export const refusalText = (more: Readonly<Record<'bytes' | 'files', string>>) => {
   const ofLimit = (bytes: string, files: string) =>
     `coalesce(CASE refused WHEN 'maxFiles' THEN ${files} ELSE ${bytes} END, 0)::text`
@@ -142,9 +132,8 @@ export const counted = (condition: string) => `
     ${condition} GROUP BY o.scope`
 
 /**
- * Recounts one scope. Every write changes its rows first and the usage row last, in one transaction. While this
- * function holds the usage row, it sees the rows of every write that has changed it, and later writes add to the
- * corrected sums.
+ * Recounts one scope. Writes change their rows first and the usage row last, so while this function holds it, it sees
+ * all rows of writes that have changed it, and later writes add to the corrected sums.
  */
 export const REPAIR_USAGE = `
 CREATE OR REPLACE FUNCTION {schema}.repair_usage_v1(

@@ -1,9 +1,8 @@
 import { lockOf, WRITABLE } from './fragments.js'
 
 /**
- * Calls of processes of version 1.5, which run beside newer ones during a deployment. They have fewer arguments than the
- * current functions, or expect a result for every write of a batch. All other functions still have the arguments that
- * version 1.5 passes.
+ * The functions of version 1.5, whose processes run beside newer ones during a deployment, that have fewer arguments
+ * than now or return a result for every write of a batch.
  */
 export const VERSION_1 = `
 CREATE OR REPLACE FUNCTION {schema}.remove_v1(

@@ -49,16 +49,10 @@ export const TRIES = {
   adopt: tryTo('adopt_v1', ARGUMENTS.adopt, 'key', 'storage_key'),
 }
 
-/**
- * The JSON that the functions of most writes return. Numbers are strings, because a number can't hold every bigint.
- */
+/** The JSON that most functions return. Numbers are strings, because a number can't hold every bigint. */
 export interface WriteResult {
-  /** As the driver's method returns it. */
   readonly outcome: string
-  /**
-   * The row in the order of `readObject`. Omitted for a new attempt, which the caller knows, for a refusal, and if there
-   * is none.
-   */
+  /** The row in the order of `readObject`, if there is one that the caller doesn't know. */
   readonly object?: TextRow
   /** The other scope whose expired reservation was replaced. */
   readonly otherScope?: string
