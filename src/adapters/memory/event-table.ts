@@ -9,12 +9,13 @@ import type {
   ListEventsQuery,
   SettleEventsCommand,
 } from '../../core/store/driver.js'
-import type {
-  EventCounts,
-  EventPage,
-  ListedEvent,
-  RecordedChange,
-  StoredEvent,
+import {
+  recordedChange,
+  type EventCounts,
+  type EventPage,
+  type ListedEvent,
+  type RecordedChange,
+  type StoredEvent,
 } from '../../core/store/events.js'
 import { copyObject } from '../../core/store/records.js'
 import { datePosition, endOfDate, SortedMap } from './sorted-map.js'
@@ -38,15 +39,10 @@ interface Queue {
   newest: Entry
 }
 
-function copyChange(change: RecordedChange): RecordedChange {
-  const object = copyObject(change.object)
-  return change.previous === null
-    ? { ...change, object }
-    : { ...change, object, previous: copyObject(change.previous) }
-}
-
 function copyRecord({ id, change, createdAt }: Entry) {
-  return { id, ...copyChange(change), createdAt: new Date(createdAt) }
+  const { type, object, previous } = change
+  const copy = recordedChange(type, copyObject(object), previous && copyObject(previous))
+  return { id, ...copy, createdAt: new Date(createdAt) }
 }
 
 function listed(entry: Entry): ListedEvent {

@@ -1,6 +1,10 @@
 import { utf8Order } from '../../core/names.js'
-import { OBJECT_STATUSES } from '../../core/store/records.js'
-import type { ObjectStatus, ScopeUsage, StorageObject } from '../../core/store/records.js'
+import {
+  OBJECT_STATUSES,
+  type ObjectStatus,
+  type ScopeUsage,
+  type StorageObject,
+} from '../../core/store/records.js'
 import { NO_USAGE } from '../../core/store/lifecycle/usage.js'
 import { datePosition, SortedMap } from './sorted-map.js'
 

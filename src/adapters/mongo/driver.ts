@@ -58,28 +58,28 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
     run((call) => readWithRetry(namespace, call, query), limit)
   const inTransaction = <T>(work: (transaction: Transaction) => Promise<T>) =>
     run((call) => transact({ namespace, call }, work))
-  const recounted = (scope: string | null) => read(recount(namespace, scope), withRecountDeadline)
+  const recounted = (scope: string | null) => read(recount(scope), withRecountDeadline)
   const write = <Write extends KeyWrite>(keyWrite: Write, scope?: string) =>
     run((call) => runKeyWrite(call, keyWrite, scope))
 
   return {
-    list: (query) => read(listObjects(namespace, query)),
+    list: (query) => read(listObjects(query)),
     async count({ scope, statuses }) {
-      const counts = countsIn(await read(findSums(namespace, scope)))
+      const counts = countsIn(await read(findSums(scope)))
       return statuses.reduce((count, status) => count + counts[status], 0)
     },
 
-    usage: async (scope) => usageIn(await read(findSums(namespace, scope))),
-    find: (query) => read(findAny(namespace, query)),
-    findActive: (query) => read(findLive(namespace, query, 'active')),
+    usage: async (scope) => usageIn(await read(findSums(scope))),
+    find: (query) => read(findAny(query)),
+    findActive: (query) => read(findLive(query, 'active')),
     async findPending({ id, uploadId, ...query }) {
-      const row = await read(findLive(namespace, query, 'pending'))
+      const row = await read(findLive(query, 'pending'))
       const isWanted = (id === null || row?.id === id) && (uploadId === null || row?.uploadId === uploadId)
       return isWanted ? row : null
     },
 
     async findPendingMultipart({ fileSize, now, ...reference }) {
-      const row = await read(findLive(namespace, reference, 'pending'))
+      const row = await read(findLive(reference, 'pending'))
       if (!row || row.uploadId === null || row.declaredSize !== fileSize || hasExpired(row, now)) return null
       return row
     },
@@ -93,12 +93,12 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
     transfer: (command) => write({ kind: 'transfer', command }),
     remove: (command) => write({ kind: 'remove', command }),
 
-    findById: (query) => read(findById(namespace, query)),
-    listScopes: (query) => read(listScopes(namespace, query)),
-    listStored: (query) => read(listStored(namespace, query)),
-    listExpired: (query) => read(listExpired(namespace, query)),
+    findById: (query) => read(findById(query)),
+    listScopes: (query) => read(listScopes(query)),
+    listStored: (query) => read(listStored(query)),
+    listExpired: (query) => read(listExpired(query)),
     async purgeExpired({ scope, before, limit, now }) {
-      const expired = await read(listExpired(namespace, { scope, before, limit, after: null }))
+      const expired = await read(listExpired({ scope, before, limit, after: null }))
       const purge = ({ scope, bucket, key, id }: StorageObject) =>
         write({ kind: 'purge', command: { bucket, key, id, before, now } }, scope)
       const { done, isComplete } = await effectiveOf(expired, purge, ({ row }) => row !== null)
@@ -112,12 +112,12 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
     claimEvents: (command) => run((call) => claims.claim(call, command)),
     settleEvents: (command) => settleEvents(namespace, run, command),
     extendClaims: (command) => run((call) => claims.extend(call, command)),
-    listEvents: async (query) => read(listEvents(namespace, query)),
-    countEvents: (query) => read(countEvents(namespace, query)),
+    listEvents: async (query) => read(listEvents(query)),
+    countEvents: (query) => read(countEvents(query)),
     recordsEvents: async () => (await run((call) => readState(namespace, call))).events,
 
-    listLeftovers: (query) => read(listLeftovers(namespace, query)),
-    listDueLeftovers: (query) => read(listDueLeftovers(namespace, query)),
+    listLeftovers: (query) => read(listLeftovers(query)),
+    listDueLeftovers: (query) => read(listDueLeftovers(query)),
     deferLeftover: ({ attemptId, until }) =>
       inTransaction(async ({ session }) => {
         const change = { $set: { dueAt: until } }
@@ -132,7 +132,7 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
       }),
 
     async purgeDeleted(command) {
-      const found = await read(findHistoryBefore(namespace, command))
+      const found = await read(findHistoryBefore(command))
       const drop = async ([scope, ids]: readonly [string, string[]]) => ({
         scope,
         dropped: await inTransaction((transaction) => dropHistory(transaction, scope, ids)),

@@ -43,15 +43,16 @@ const DIFFERS = {
 }
 
 /** Returns the scopes whose recorded sums differ from those of their rows. `null` reads all scopes. */
-export function recount(namespace: Namespace, scope: string | null): Read<Recount[]> {
-  const pipeline = [
-    ...(scope === null ? contributionsOfAll(namespace) : contributionsOf(namespace, scope)),
-    { $group: TOTAL },
-    { $match: DIFFERS },
-  ]
-  return async (session) => {
+export function recount(scope: string | null): Read<Recount[]> {
+  return async (reader) => {
+    const { namespace } = reader
+    const pipeline = [
+      ...(scope === null ? contributionsOfAll(namespace) : contributionsOf(namespace, scope)),
+      { $group: TOTAL },
+      { $match: DIFFERS },
+    ]
     const options = { allowDiskUse: true }
-    return (await aggregate<Stored>(namespace, session, namespace.objects, pipeline, options))
+    return (await aggregate<Stored>(reader, namespace.objects, pipeline, options))
       .map((document) => ({
         scope: document._id,
         recorded: mapSums((name) => readNumber(document[`recorded_${name}`] ?? 0)),

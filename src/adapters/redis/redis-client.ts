@@ -26,13 +26,14 @@ export interface RedisScript {
 
 /** Hashes the text on first use, because modules can load in places without a global `crypto`, such as jest 26. */
 export function redisScript(text: string): RedisScript {
-  let sha1: Promise<string> | undefined
-  return { text, sha1: () => (sha1 ??= sha1Of(text)) }
-}
-
-async function sha1Of(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
-  return hexOf(new Uint8Array(digest))
+  let digest: Promise<ArrayBuffer> | undefined
+  return {
+    text,
+    sha1: async () => {
+      digest ??= crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
+      return hexOf(new Uint8Array(await digest))
+    },
+  }
 }
 
 /** Runs a script in one round trip, or in two if Redis hasn't seen it since its start. */

@@ -111,10 +111,11 @@ export function createUsageCache(options: UsageCacheOptions) {
     },
 
     async store(scope: string, { text, epoch }: Lease, usage: ScopeUsage): Promise<void> {
+      const { bytes, files, reservedBytes, reservedFiles } = usage
       await breaker.run('usageCache.store', {
         script: STORE,
         keys: [keys.usage(scope), keys.epoch],
-        values: [text, epoch, usageText(usage)],
+        values: [text, epoch, `${bytes} ${files} ${reservedBytes} ${reservedFiles}`],
       })
     },
 
@@ -151,10 +152,6 @@ export function createUsageCache(options: UsageCacheOptions) {
 /** Returns the marks of a write: one in each of its scopes, or one for all if they are not known. */
 function marksOf(scopes: readonly string[] | null, token: string): Mark[] {
   return (scopes ?? [null]).map((scope) => ({ scope, token }))
-}
-
-function usageText({ bytes, files, reservedBytes, reservedFiles }: ScopeUsage): string {
-  return `${bytes} ${files} ${reservedBytes} ${reservedFiles}`
 }
 
 /** Parses a usage from Redis. Returns `null` for any other text, which then wasn't written by this cache. */

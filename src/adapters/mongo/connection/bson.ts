@@ -15,10 +15,7 @@ export const BSON = {
   raw: false,
 } as const
 
-/**
- * Returns the value in whose place the server stores its time. Its class is the server's response's: there may be
- * several drivers.
- */
+/** Returns a placeholder for the server's own time. Its class comes from a response: there may be several drivers. */
 export function serverTime({ operationTime }: ClientSession): Timestamp {
   if (operationTime === undefined) throw new TypeError('The session has not received a response yet.')
   return Reflect.construct(operationTime.constructor, [{ t: 0, i: 0 }]) as Timestamp

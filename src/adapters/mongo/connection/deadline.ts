@@ -12,7 +12,7 @@ export interface Call {
 
 export type Deadline = <T>(work: (call: Call) => Promise<T>) => Promise<T>
 
-/** Limits calls to `timeout` milliseconds, retries included. The driver waits for a server that hangs for ever. */
+/** Limits calls to `timeout` milliseconds, retries included. The driver sets no limit. */
 export function createDeadline(timeout: number): Deadline {
   return <T>(work: (call: Call) => Promise<T>) =>
     new Promise<T>((resolve, reject) => {
@@ -67,7 +67,7 @@ const FIRST_PAUSE = 2
 const GROWTH = 1.7
 const LONGEST_PAUSE = 100
 
-/** Pauses before a retry for a random time, up to 100 milliseconds after several failures. */
+/** Pauses before a retry, for a random time that grows with the failures, up to 100 milliseconds. */
 export function backOff(failures: number): Promise<void> {
   const longest = Math.min(FIRST_PAUSE * GROWTH ** failures, LONGEST_PAUSE)
   return new Promise((resolve) => setTimeout(resolve, Math.random() * longest))

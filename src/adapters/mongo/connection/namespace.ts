@@ -13,6 +13,8 @@ export type Namespace = ReturnType<typeof openNamespace>
 
 export function openNamespace(given: Db, prefix: string) {
   const client: MongoClient = given.client
+  const clock = clocks.get(client) ?? { last: null }
+  clocks.set(client, clock)
   const db = client.db(given.databaseName, OPTIONS)
   const open = (name: string) =>
     db.collection<Stored>(prefix + name, { ...OPTIONS, readConcern: { level: 'majority' } })
@@ -29,7 +31,7 @@ export function openNamespace(given: Db, prefix: string) {
     /** One document per event, and one per object that has any. Both kinds share a collection, as in `objects`. */
     events: open('events'),
     schema: open('schema'),
-    clock: clockOf(client),
+    clock,
   }
 }
 
@@ -40,12 +42,6 @@ export interface CommitClock {
 
 /** One clock per client, because all stores over a client must see each other's writes. */
 const clocks = new WeakMap<MongoClient, CommitClock>()
-
-function clockOf(client: MongoClient): CommitClock {
-  const clock = clocks.get(client) ?? { last: null }
-  clocks.set(client, clock)
-  return clock
-}
 
 export function rememberCommit(clock: CommitClock, { operationTime }: ClientSession): void {
   if (operationTime && !clock.last?.greaterThan(operationTime)) clock.last = operationTime

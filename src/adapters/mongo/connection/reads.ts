@@ -3,8 +3,14 @@ import { abandonedError, backOff, type Call } from './deadline.js'
 import { isRetryable } from './failures.js'
 import { isRouted, runCommand, type Namespace, type Stored } from './namespace.js'
 
-/** A command that only reads, run in a session that sees all earlier writes of this process. */
-export type Read<T> = (session: ClientSession) => Promise<T>
+/** Where a command runs: a session that sees all earlier writes of this process. */
+export interface Reader {
+  readonly namespace: Namespace
+  readonly session: ClientSession
+}
+
+/** A command that only reads. */
+export type Read<T> = (reader: Reader) => Promise<T>
 
 /** Reads what survives an election. A new object each time, because the driver adds the session's time to it. */
 export const majority = () => ({ readConcern: { level: 'majority' as const } })
@@ -31,8 +37,7 @@ export interface Moment {
  * or so late that a shard waits up to 100 ms for its journal. So this asks the shards of the collection for their time.
  */
 export async function chooseMoment(
-  namespace: Namespace,
-  session: ClientSession,
+  { namespace, session }: Reader,
   collection: Collection<Stored>,
 ): Promise<Moment> {
   if (!(await isRouted(namespace))) {
@@ -49,13 +54,12 @@ export async function chooseMoment(
 
 /** Runs a pipeline at one moment: see {@link chooseMoment}. */
 export async function aggregate<D extends Document>(
-  namespace: Namespace,
-  session: ClientSession,
+  reader: Reader,
   collection: Collection<Stored>,
   pipeline: Document[],
   options: AggregateOptions,
 ): Promise<D[]> {
-  const moment = await chooseMoment(namespace, session, collection)
+  const moment = await chooseMoment(reader, collection)
   return moment.open((at) => collection.aggregate<D>(pipeline, { ...at, ...options })).toArray()
 }
 
@@ -77,13 +81,14 @@ export function momentOf(session: ClientSession): Moment {
  * Runs a read, with retries, that sees at least what this process has committed: after an election, the new primary may
  * not know at once how far its predecessor had come.
  */
-export async function readWithRetry<T>({ client, clock }: Namespace, call: Call, read: Read<T>): Promise<T> {
+export async function readWithRetry<T>(namespace: Namespace, call: Call, read: Read<T>): Promise<T> {
+  const { client, clock } = namespace
   const session = client.startSession({ causalConsistency: true })
   try {
     for (let failures = 0; ; failures++) {
       if (clock.last) session.advanceOperationTime(clock.last)
       try {
-        return await read(session)
+        return await read({ namespace, session })
       } catch (error) {
         if (!isRetryable(error)) throw error
         call.lastError = error

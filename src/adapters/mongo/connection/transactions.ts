@@ -8,6 +8,7 @@ import {
   leavesCommitUnknown,
 } from './failures.js'
 import { rememberCommit, runCommand, type Namespace } from './namespace.js'
+import type { Reader } from './reads.js'
 
 /** Options of every transaction. They override whatever the client is set to. */
 export const TRANSACTION = {
@@ -16,10 +17,8 @@ export const TRANSACTION = {
   readPreference: 'primary',
 } as const
 
-export interface Transaction {
-  readonly namespace: Namespace
-  readonly session: ClientSession
-}
+/** What runs in a transaction gets the same as what reads. */
+export type Transaction = Reader
 
 export interface TransactOptions {
   readonly namespace: Namespace

@@ -1,6 +1,5 @@
 import { endOfPrefix, keyId, referenceOf } from '../../../core/names.js'
-import type { LiveRows, TrackedRow } from '../../../core/store/lifecycle/change.js'
-import { NOTHING_LIVE } from '../../../core/store/lifecycle/change.js'
+import { NOTHING_LIVE, type LiveRows, type TrackedRow } from '../../../core/store/lifecycle/change.js'
 import type { StorageObject } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
 import { readRow, storedRow, type StoredRow } from './stored-row.js'

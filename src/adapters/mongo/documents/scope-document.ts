@@ -1,5 +1,4 @@
-import type { KeyChange, LiveRows } from '../../../core/store/lifecycle/change.js'
-import { scopeOf, usageOf } from '../../../core/store/lifecycle/change.js'
+import { scopeOf, usageOf, type KeyChange, type LiveRows } from '../../../core/store/lifecycle/change.js'
 import type { ObjectStatus, ScopeUsage } from '../../../core/store/records.js'
 import { NO_USAGE } from '../../../core/store/lifecycle/usage.js'
 import { long, readNumber } from '../connection/bson.js'

@@ -2,23 +2,22 @@ import type { ClientSession, Document, FindCursor, FindOptions } from 'mongodb'
 import { keyId } from '../../../core/names.js'
 import type { FindByIdQuery, FindQuery } from '../../../core/store/driver.js'
 import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
-import { isRouted, type Namespace } from '../connection/namespace.js'
+import { isRouted } from '../connection/namespace.js'
 import { majority, momentOf, snapshot, type Read } from '../connection/reads.js'
 import { readHistory, type HistoryDocument } from '../documents/traces.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { readSums, type ScopeSums } from '../documents/scope-document.js'
 
-export function findSums(namespace: Namespace, scope: string): Read<ScopeSums> {
-  return async (session) =>
+export function findSums(scope: string): Read<ScopeSums> {
+  return async ({ namespace, session }) =>
     readSums(await namespace.objects.findOne({ _id: scope }, { session, ...majority() }))
 }
 
 export function findLive(
-  namespace: Namespace,
   { scope = null, ...reference }: ObjectReference & Partial<FindQuery>,
   status: 'active' | 'pending',
 ): Read<StorageObject | null> {
-  return async (session) => {
+  return async ({ namespace, session }) => {
     const filter = { _id: keyId(reference), ...(scope !== null && { scope }) }
     const document = await namespace.objects.findOne<KeyDocument>(filter, { session, ...majority() })
     return document && rowOf(document, status)
@@ -28,8 +27,7 @@ export function findLive(
 type RowDocument = KeyDocument | HistoryDocument
 
 /** Returns the active row of a key, else the pending one, else the newest deleted one, as of one moment. */
-export function findAny(namespace: Namespace, query: FindQuery): Read<StorageObject | null> {
-  const { objects, history } = namespace
+export function findAny(query: FindQuery): Read<StorageObject | null> {
   const { scope } = query
   const id = keyId(query)
   const ofKey = { at: id }
@@ -41,7 +39,8 @@ export function findAny(namespace: Namespace, query: FindQuery): Read<StorageObj
       ? readHistory(document)
       : (rowOf(document, 'active') ?? rowOf(document, 'pending'))
   }
-  return async (session) => {
+  return async ({ namespace, session }) => {
+    const { objects, history } = namespace
     if (await isRouted(namespace)) {
       const shown = fields ? { projection: fields } : {}
       const found = await findLiveFirst(
@@ -68,8 +67,7 @@ export function findAny(namespace: Namespace, query: FindQuery): Read<StorageObj
 }
 
 /** Returns the row with this id, the live one before the deleted one, as of one moment. */
-export function findById(namespace: Namespace, { id, scope }: FindByIdQuery): Read<StorageObject | null> {
-  const { objects, history } = namespace
+export function findById({ id, scope }: FindByIdQuery): Read<StorageObject | null> {
   const ofScope = scope === null ? {} : { scope }
   const isLive = {
     $or: [
@@ -78,11 +76,12 @@ export function findById(namespace: Namespace, { id, scope }: FindByIdQuery): Re
     ],
   }
   const wasLive = { _id: id, ...ofScope }
-  const pipeline = [
-    { $match: isLive },
-    { $unionWith: { coll: history.collectionName, pipeline: [{ $match: wasLive }] } },
-  ]
-  return async (session) => {
+  return async ({ namespace, session }) => {
+    const { objects, history } = namespace
+    const pipeline = [
+      { $match: isLive },
+      { $unionWith: { coll: history.collectionName, pipeline: [{ $match: wasLive }] } },
+    ]
     const documents = (await isRouted(namespace))
       ? await findLiveFirst(
           session,

@@ -7,7 +7,7 @@ import type {
   ListQuery,
   ListScopesQuery,
 } from '../../../core/store/driver.js'
-import type { Namespace, Stored } from '../connection/namespace.js'
+import type { Stored } from '../connection/namespace.js'
 import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
 import { readHistory, readLeftover } from '../documents/traces.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
@@ -49,25 +49,24 @@ function readRange<D extends Stored>(
 }
 
 function listRange<D extends Stored, Item>(
-  namespace: Namespace,
   name: 'objects' | 'history' | 'leftovers',
   range: Range,
   limit: number,
   itemOf: (document: D) => Item,
 ): Read<Item[]> {
-  const collection = namespace[name]
-  return async (session) => {
-    const moment = await chooseMoment(namespace, session, collection)
+  return async (reader) => {
+    const collection = reader.namespace[name]
+    const moment = await chooseMoment(reader, collection)
     return (await readRange<D>(moment, collection, range, limit)).map(itemOf)
   }
 }
 
-export function listObjects(namespace: Namespace, query: ListQuery): Read<StorageObject[]> {
+export function listObjects(query: ListQuery): Read<StorageObject[]> {
   const [status, ...more] = query.statuses
-  if (more.length > 0) return listLive(namespace, query)
-  if (status === 'deleted') return listDeleted(namespace, query)
+  if (more.length > 0) return listLive(query)
+  if (status === 'deleted') return listDeleted(query)
   const rowIn = (document: KeyDocument) => rowOf(document, status!)!
-  return listRange(namespace, 'objects', rangeOf(status!, query), query.limit, rowIn)
+  return listRange('objects', rangeOf(status!, query), query.limit, rowIn)
 }
 
 /** The share of a page for which pending rows are read at first. Usually, few of the newest rows are pending. */
@@ -82,30 +81,31 @@ interface LiveDocuments {
  * Merges a page of active and a page of pending rows of one moment, so an object that is confirmed meanwhile appears
  * exactly once. Without a shared moment, one command reads both, and again if it read too few pending rows.
  */
-function listLive(namespace: Namespace, query: ListQuery): Read<StorageObject[]> {
+function listLive(query: ListQuery): Read<StorageObject[]> {
   const { limit } = query
   const few = Math.ceil(limit * PENDING_SHARE)
-  return async (session) => {
-    const moment = await chooseMoment(namespace, session, namespace.objects)
+  return async (reader) => {
+    const { objects } = reader.namespace
+    const moment = await chooseMoment(reader, objects)
     if (moment.isShared) {
       const [active, pending] = await Promise.all([
-        readRange<KeyDocument>(moment, namespace.objects, rangeOf('active', query), limit),
-        readRange<KeyDocument>(moment, namespace.objects, rangeOf('pending', query), limit),
+        readRange<KeyDocument>(moment, objects, rangeOf('active', query), limit),
+        readRange<KeyDocument>(moment, objects, rangeOf('pending', query), limit),
       ])
       return newestOf({ active, pending }, limit)
     }
-    const documents = await readLive(namespace, moment, query, few)
+    const documents = await readLive(moment, objects, query, few)
     const page = newestOf(documents, limit)
     const pendingRows = page.filter(({ status }) => status === 'pending').length
     if (pendingRows < few || few === limit) return page
-    return newestOf(await readLive(namespace, moment, query, limit), limit)
+    return newestOf(await readLive(moment, objects, query, limit), limit)
   }
 }
 
 /** Reads a page by one command, with this many pending rows at most. */
 async function readLive(
-  namespace: Namespace,
   moment: Moment,
+  objects: Collection<Stored>,
   query: ListQuery,
   mostPending: number,
 ): Promise<LiveDocuments> {
@@ -120,11 +120,11 @@ async function readLive(
       ...(query.withMetadata ? [] : [{ $project: fields }]),
     ]
   }
-  const coll = namespace.objects.collectionName
+  const coll = objects.collectionName
   const pending = [...page('pending', mostPending), { $addFields: { isPending: true } }]
   const pipeline = [...page('active', query.limit), { $unionWith: { coll, pipeline: pending } }]
   const cursor = moment.open((options) =>
-    namespace.objects.aggregate<KeyDocument & { readonly isPending?: true }>(pipeline, {
+    objects.aggregate<KeyDocument & { readonly isPending?: true }>(pipeline, {
       ...{ ...options, ...oneBatch(query.limit + mostPending) },
       hint: rangeOf('active', query).index,
     }),
@@ -160,23 +160,17 @@ function rangeOf(status: LiveStatus, { scope, route, before, withMetadata }: Lis
   } satisfies Range
 }
 
-function listDeleted(
-  namespace: Namespace,
-  { scope, route, before, limit, withMetadata }: ListQuery,
-): Read<StorageObject[]> {
+function listDeleted({ scope, route, before, limit, withMetadata }: ListQuery): Read<StorageObject[]> {
   const range: Range = {
     filter: { scope, ...(route !== null && { 'row.route': route }), _id: { $lt: before ?? LAST_ID } },
     sort: { _id: -1 },
     index: route === null ? 'by_scope' : 'by_route',
     fields: withMetadata ? {} : { 'row.metadata': 0 },
   }
-  return listRange(namespace, 'history', range, limit, readHistory)
+  return listRange('history', range, limit, readHistory)
 }
 
-export function listExpired(
-  namespace: Namespace,
-  { scope, before, limit, after }: ListExpiredQuery,
-): Read<StorageObject[]> {
+export function listExpired({ scope, before, limit, after }: ListExpiredQuery): Read<StorageObject[]> {
   const ofScope = scope === null ? {} : { scope }
   const due = { $lte: before }
   const range: Range = {
@@ -188,27 +182,26 @@ export function listExpired(
     fields: { scope: 1, pending: 1 },
   }
   const rowIn = (document: KeyDocument) => rowOf(document, 'pending')!
-  return listRange(namespace, 'objects', range, limit, rowIn)
+  return listRange('objects', range, limit, rowIn)
 }
 
-export function listLeftovers(
-  namespace: Namespace,
-  { scope, limit, after }: ListLeftoversQuery,
-): Read<Leftover[]> {
+export function listLeftovers({ scope, limit, after }: ListLeftoversQuery): Read<Leftover[]> {
   const ofScope = scope === null ? {} : { scope }
   const filter = after
     ? afterPosition(ofScope, ['since', after.since], ['_id', after.attemptId], {})
     : ofScope
   const index = scope === null ? 'by_age' : 'by_scope'
   const range = { filter, sort: { since: 1, _id: 1 }, index }
-  return listRange(namespace, 'leftovers', range, limit, readLeftover)
+  return listRange('leftovers', range, limit, readLeftover)
 }
 
 /** Lists leftovers that were never put off, whose missing date sorts first, then those that are due. */
-export function listDueLeftovers(
-  namespace: Namespace,
-  { scope, dueBefore, limit, after }: ListDueLeftoversQuery,
-): Read<Leftover[]> {
+export function listDueLeftovers({
+  scope,
+  dueBefore,
+  limit,
+  after,
+}: ListDueLeftoversQuery): Read<Leftover[]> {
   const ofScope = scope === null ? {} : { scope }
   const due = { ...ofScope, dueAt: { $lte: dueBefore } }
   const neverPutOff = { ...ofScope, dueAt: null, ...(after && { _id: { $gt: after.attemptId } }) }
@@ -217,17 +210,17 @@ export function listDueLeftovers(
     : { $or: [neverPutOff, due] }
   const index = scope === null ? 'by_due' : 'by_scope_due'
   const range = { filter, sort: { dueAt: 1, _id: 1 }, index }
-  return listRange(namespace, 'leftovers', range, limit, readLeftover)
+  return listRange('leftovers', range, limit, readLeftover)
 }
 
 const FIRST_SCOPE = '\x01'
 
 /** Lists scopes in the order of their UTF-8 bytes. A scope whose last row is gone keeps its document. */
-export function listScopes(namespace: Namespace, { limit, after }: ListScopesQuery): Read<ScopeSummary[]> {
+export function listScopes({ limit, after }: ListScopesQuery): Read<ScopeSummary[]> {
   // Only keys have the field. Locks start with NUL, which no scope contains.
   const filter = { scope: null, _id: after === null ? { $gte: FIRST_SCOPE } : { $gt: after } }
   const range = { filter, sort: { _id: 1 }, index: 'scopes' }
-  return listRange(namespace, 'objects', range, limit, (document) => {
+  return listRange('objects', range, limit, (document) => {
     const sums = readSums(document)
     return { scope: document._id, usage: usageIn(sums), counts: countsIn(sums) }
   })

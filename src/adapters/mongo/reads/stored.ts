@@ -1,9 +1,9 @@
-import type { ClientSession, Document } from 'mongodb'
+import type { Document } from 'mongodb'
 import { compareBytes, endOfPrefix, keyId } from '../../../core/names.js'
 import type { ListStoredQuery } from '../../../core/store/driver.js'
 import type { StoredItem } from '../../../core/store/records.js'
-import type { Namespace, Stored } from '../connection/namespace.js'
-import { aggregate, type Read } from '../connection/reads.js'
+import type { Stored } from '../connection/namespace.js'
+import { aggregate, type Read, type Reader } from '../connection/reads.js'
 import { type KeyDocument, rangeOfBucket, rowOf } from '../documents/key-document.js'
 import { type LeftoverDocument, readLeftover } from '../documents/traces.js'
 
@@ -27,16 +27,16 @@ const COMMANDS: readonly (readonly StoredRange[])[] = [
   ],
 ]
 
-export function listStored(namespace: Namespace, query: ListStoredQuery): Read<StoredItem[]> {
+export function listStored(query: ListStoredQuery): Read<StoredItem[]> {
   const { bucket, limit } = query
   // One more than the page, to tell whether a range has more items with the last name of the page.
   const oneMore = limit + 1
-  return async (session) => {
+  return async (reader) => {
     let items: StoredItem[] = []
     const fullRangeEnds: string[] = []
     for (const ranges of COMMANDS) {
       const names = namesOf(query, items[limit - 1]?.storageKey)
-      const found = await readRanges(namespace, session, ranges, { bucket, names, limit: oneMore })
+      const found = await readRanges(reader, ranges, { bucket, names, limit: oneMore })
       items = inOrder([...items, ...found.flat()])
       const full = found.filter(({ length }) => length === oneMore)
       fullRangeEnds.push(...full.map((range) => range.at(-1)!.storageKey))
@@ -49,9 +49,7 @@ export function listStored(namespace: Namespace, query: ListStoredQuery): Read<S
     const withLastName: StoredItem[] = []
     for (const ranges of COMMANDS) {
       const names = { $gte: last, $lte: last }
-      withLastName.push(
-        ...(await readRanges(namespace, session, ranges, { bucket, names, limit: null })).flat(),
-      )
+      withLastName.push(...(await readRanges(reader, ranges, { bucket, names, limit: null })).flat())
     }
     return inOrder([...page, ...withLastName])
   }
@@ -83,12 +81,11 @@ interface RangesQuery {
 
 /** Reads the beginning of ranges by one command. Returns the items of each range. */
 async function readRanges(
-  namespace: Namespace,
-  session: ClientSession,
+  reader: Reader,
   ranges: readonly StoredRange[],
   { bucket, names, limit }: RangesQuery,
 ): Promise<StoredItem[][]> {
-  const { objects, leftovers } = namespace
+  const { objects, leftovers } = reader.namespace
   const [first, ...others] = ranges.map((range, position) => {
     const { stages, index } = readingOf(range, bucket, names)
     const limited = limit === null ? [] : [{ $limit: limit }]
@@ -102,7 +99,7 @@ async function readRanges(
   const batchSize = limit === null ? 1000 : ranges.length * limit + 1
   const options = { hint: index, batchSize }
   const all = [...pipeline, ...unions]
-  const documents = await aggregate<Stored>(namespace, session, collection, all, options)
+  const documents = await aggregate<Stored>(reader, collection, all, options)
   return ranges.map((range, position) =>
     documents
       .filter((document) => document['range'] === position)

@@ -65,18 +65,15 @@ export async function migrate(
     const state = { version: SCHEMA_VERSION, minCompatible: MIN_COMPATIBLE_VERSION }
     const turnOn = turnsOn && { $set: { events: true }, $inc: { eventRequests: 1 } }
     await namespace.schema.updateOne({ _id: STATE_ID }, { $max: state, ...turnOn }, { upsert: true })
-    if (events === false) await turnOff(namespace, requestsAtStart)
+    if (events === false) {
+      // Unless another process has turned them on since. In a filter, `null` also matches a missing field.
+      const filter = { _id: STATE_ID, eventRequests: requestsAtStart || null }
+      await namespace.schema.updateOne(filter, { $set: { events: false } })
+    }
     const after = await withDeadline((call) => readState(namespace, call))
     refuse(tooNew(after))
     return { from: before.version, to: after.version }
   }
-}
-
-/** Turns events off, unless another process has turned them on since this number of requests. */
-async function turnOff({ schema }: Namespace, requests: number): Promise<void> {
-  // In a filter, `null` also matches a missing field.
-  const eventRequests = requests === 0 ? null : requests
-  await schema.updateOne({ _id: STATE_ID, eventRequests }, { $set: { events: false } })
 }
 
 async function createCollection({ db }: Namespace, name: string): Promise<void> {

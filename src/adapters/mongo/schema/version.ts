@@ -5,7 +5,7 @@ import type { Namespace } from '../connection/namespace.js'
 import { majority, readWithRetry } from '../connection/reads.js'
 import { refuse } from './requirements.js'
 
-/** The version that `migrate()` brings the collections to, and the lowest that this code accepts. 2 added indexes. */
+/** The version that `migrate()` creates, and the lowest that this code accepts. Version 2 added indexes. */
 export const SCHEMA_VERSION = 2
 
 /** The lowest schema version whose code may still use the collections after `migrate()`. */
@@ -20,7 +20,7 @@ export type SchemaState = Awaited<ReturnType<typeof readState>>
 const CHECK_LIFETIME = 60_000
 
 export async function readState(namespace: Namespace, call: Call) {
-  const document = await readWithRetry(namespace, call, (session) =>
+  const document = await readWithRetry(namespace, call, ({ session }) =>
     namespace.schema.findOne({ _id: STATE_ID }, { session, ...majority() }),
   )
   return {

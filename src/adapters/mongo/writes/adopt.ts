@@ -83,8 +83,8 @@ function byStorageKey(
 const LOCKS = 65_536
 
 /**
- * Builds the statements that lock the bytes of adoptions: of the same bytes under keys of different scopes, both would
- * succeed otherwise. `_id` starts with NUL, unlike that of keys and scopes.
+ * Builds the statements that lock the bytes of adoptions. Otherwise two of the same bytes under keys of different
+ * scopes would both succeed. `_id` starts with NUL, unlike that of keys and scopes.
  */
 export function byteLocks(commands: readonly AdoptCommand[]): Update[] {
   const locks = new Set(commands.map((command) => hashOf(nameOf(command)) % LOCKS))

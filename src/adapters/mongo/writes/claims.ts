@@ -75,7 +75,7 @@ export function createClaims(namespace: Namespace) {
     const from = events.collectionName
     const oldest = { from, localField: 'head', foreignField: '_id', as: 'oldest' }
     const options = { readConcern: { level: 'local' }, batchSize: 1001, hint } as const
-    return readWithRetry(namespace, call, (session) =>
+    return readWithRetry(namespace, call, ({ session }) =>
       events.aggregate<Candidate>([...queues, { $lookup: oldest }], { session, ...options }).toArray(),
     )
   }
@@ -132,7 +132,7 @@ export function createClaims(namespace: Namespace) {
       ...{ update: events.collectionName, updates, ordered: false },
       ...{ writeConcern: { w: 'majority' }, maxTimeMS: LONGEST_WAIT },
     }
-    return readWithRetry(namespace, call, async (session) => {
+    return readWithRetry(namespace, call, async ({ session }) => {
       try {
         const { n, writeConcernError } = await runCommand(namespace, command, session)
         return writeConcernError ? null : Number(n)
@@ -147,7 +147,7 @@ export function createClaims(namespace: Namespace) {
 
   function findQueues(call: Call, ids: readonly string[]): Promise<QueueDocument[]> {
     const batchSize = ids.length + 1
-    return readWithRetry(namespace, call, (session) =>
+    return readWithRetry(namespace, call, ({ session }) =>
       events.find<QueueDocument>({ _id: { $in: ids } }, { session, ...majority(), batchSize }).toArray(),
     )
   }

@@ -98,7 +98,10 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
         return decideAndWrite(transaction, writes, { scopes, onScope, recordsEvents: recordsEvents() })
       },
     )
-    const decisions = await Promise.race([committed, rejectAtTimeout(call)])
+    const timedOut = call.timedOut.then(() => {
+      throw abandonedError(call.lastError)
+    })
+    const decisions = await Promise.race([committed, timedOut])
     open.forEach(({ write }, index) => remember(write, decisions[index]!))
     return jobs.map((job) => decisions[open.indexOf(job)] ?? null)
   }
@@ -148,9 +151,4 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
 /** Returns whether a write may change the sums of a scope. */
 function changesSums({ kind }: KeyWrite): boolean {
   return kind !== 'update' && kind !== 'setUploadId'
-}
-
-async function rejectAtTimeout(call: Call): Promise<never> {
-  await call.timedOut
-  throw abandonedError(call.lastError)
 }

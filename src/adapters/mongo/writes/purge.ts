@@ -1,5 +1,4 @@
 import type { PurgeDeletedCommand } from '../../../core/store/driver.js'
-import type { Namespace } from '../connection/namespace.js'
 import { majority, type Read } from '../connection/reads.js'
 import type { Transaction } from '../connection/transactions.js'
 import type { HistoryDocument } from '../documents/traces.js'
@@ -7,12 +6,13 @@ import { NO_SUMS } from '../documents/scope-document.js'
 import { removeById, sumUpdates, update } from './commands.js'
 
 /** Finds the ids of deleted rows to purge, by scope. The earliest deletions go first. */
-export function findHistoryBefore(
-  { history }: Namespace,
-  { scope, before, limit }: PurgeDeletedCommand,
-): Read<Map<string, string[]>> {
-  return async (session) => {
-    const documents = await history
+export function findHistoryBefore({
+  scope,
+  before,
+  limit,
+}: PurgeDeletedCommand): Read<Map<string, string[]>> {
+  return async ({ namespace, session }) => {
+    const documents = await namespace.history
       .find<HistoryDocument>(
         { ...(scope !== null && { scope }), deletedAt: { $lte: before } },
         { session, ...majority(), batchSize: limit + 1 },

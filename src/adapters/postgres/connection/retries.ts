@@ -9,7 +9,7 @@ import {
   wasRolledBack,
 } from './failures.js'
 
-/** Milliseconds until a statement without a response fails. Longer than `statement_timeout`, which leaves no doubt. */
+/** Milliseconds until a statement without a response fails. Longer than the `statement_timeout` of docs/postgres.md. */
 export const TIME_LIMIT = 60_000
 
 const MAX_ROLLBACKS = 5
