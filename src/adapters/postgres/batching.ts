@@ -5,7 +5,7 @@ import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '../../core/st
 import { createWriteBatcher } from './write-batcher.js'
 import type { Statement } from './connection/database.js'
 import { copyOf, isDuplicateId, wasReported } from './connection/failures.js'
-import type { Call } from './connection/retries.js'
+import type { Calls } from './connection/retries.js'
 import { ARGUMENTS, type Argument, batchedWrite, valuesOf } from './sql/arguments.js'
 import type { Statements } from './sql/statement.js'
 import { readWriteResult, type WriteResult } from './sql/writes.js'
@@ -41,7 +41,7 @@ const REMEMBERED_ATTEMPTS = 10_000
  * A batch only tries to lock its keys. A write whose key another transaction holds leaves it and waits on a connection
  * of its own.
  */
-export function createBatchedWrites(call: Call, { writes, tries }: Statements) {
+export function createBatchedWrites({ idempotent, once }: Calls, { writes, tries }: Statements) {
   const uploads = createBatcher<'reserve' | 'confirm'>(writes.batch, ({ key }) => key)
   const adoptions = createBatcher<'adopt'>(writes.adoptBatch, ({ storageKey }) => storageKey)
 
@@ -54,7 +54,7 @@ export function createBatchedWrites(call: Call, { writes, tries }: Statements) {
         if (jobs.length === 1) return [await runAlone(jobs[0]!, tries)]
         const results = jobs.map((): WriteResult | null => null)
         const values = [jobs[0]!.command.scope, JSON.stringify(jobs.map(placed))]
-        for (const [place, text] of await call(batch, values)) {
+        for (const [place, text] of await idempotent(batch, values)) {
           results[Number(place)] = readWriteResult(text)
         }
         return results
@@ -75,7 +75,7 @@ export function createBatchedWrites(call: Call, { writes, tries }: Statements) {
   ): Promise<WriteResult | null> {
     const values = valuesOf<Commands[Kind]>(argumentsOf[kind], command)
     try {
-      const [row] = await call(statements[kind], values)
+      const [row] = await idempotent(statements[kind], values)
       return statements === tries && row?.[0] === null ? null : readWriteResult(row?.[0])
     } catch (error) {
       if (kind === 'reserve' && isDuplicateId(error)) return { outcome: 'reused-id' }
@@ -99,8 +99,8 @@ export function createBatchedWrites(call: Call, { writes, tries }: Statements) {
 
   async function confirmInAnyScope(command: ConfirmCommand): Promise<WriteResult> {
     // With an id, a repeat finds the object that the attempt became. Without one, it could confirm a newer attempt.
-    const repeatable = command.id !== null
-    const [row] = await call(writes.confirm, valuesOf(ARGUMENTS.confirm, command), { repeatable })
+    const call = command.id === null ? once : idempotent
+    const [row] = await call(writes.confirm, valuesOf(ARGUMENTS.confirm, command))
     return readWriteResult(row?.[0])
   }
 

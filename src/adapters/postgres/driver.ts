@@ -13,7 +13,7 @@ import { NO_USAGE } from '../../core/store/lifecycle/usage.js'
 import { createBatchedWrites } from './batching.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasReported } from './connection/failures.js'
-import { createCall, createReadPoolCall } from './connection/retries.js'
+import { createCalls, createReadPoolCall } from './connection/retries.js'
 import { createEventMethods } from './events.js'
 import { migrate } from './migrate/migrate.js'
 import { whileWatched } from './migrate/waiting.js'
@@ -47,45 +47,43 @@ export function createPostgresDriver({
 }: PostgresDriverOptions): StoreDriver {
   const statements = statementsOf(schema)
   const { reads, writes } = statements
-  const call = createCall(database)
-  const callReplica = readDatabase === database ? call : createReadPoolCall(readDatabase, call)
-  const batchedWrites = createBatchedWrites(call, statements)
+  const calls = createCalls(database)
+  const { idempotent, once } = calls
+  const callReplica = readDatabase === database ? idempotent : createReadPoolCall(readDatabase, idempotent)
+  const batchedWrites = createBatchedWrites(calls, statements)
 
   const callWithin = (
     scope: string | null,
     [all, ofScope]: readonly [Statement, Statement],
     values: readonly PostgresValue[],
-  ) => (scope === null ? call(all, values) : call(ofScope, [...values, scope]))
-  const callOnce = (statement: Statement, values: readonly PostgresValue[]) =>
-    call(statement, values, { repeatable: false })
+  ) => (scope === null ? idempotent(all, values) : idempotent(ofScope, [...values, scope]))
   const readOne = async (statement: Statement, values: readonly PostgresValue[]) =>
-    firstObject(await call(statement, values))
+    firstObject(await idempotent(statement, values))
   /** Changes an object into what the command describes, so a call whose response was lost is repeated. */
   const change = async (statement: Statement, values: readonly PostgresValue[]): Promise<WriteResult> =>
-    readWriteResult((await call(statement, values))[0]?.[0])
+    readWriteResult((await idempotent(statement, values))[0]?.[0])
 
   /** Compares a scope, or all of them, page by page. */
-  async function differingRows(scope: string | null): Promise<readonly TextRow[]> {
-    if (scope !== null) return call(statements.usage.checkScope, [scope])
-    const differing: TextRow[] = []
+  async function* differingRows(scope: string | null): AsyncGenerator<TextRow, void> {
+    if (scope !== null) return yield* await idempotent(statements.usage.checkScope, [scope])
     for (let after: string | null = ''; ;) {
-      const rows: readonly TextRow[] = await call(statements.usage.check, [after])
+      const rows: readonly TextRow[] = await idempotent(statements.usage.check, [after])
       after = rows[0]![0]!
-      if (after === null) return differing
+      if (after === null) return
       // A page without a difference has one row, with its end alone.
-      differing.push(...rows.filter((row) => row[1] !== null).map((row) => row.slice(1)))
+      for (const row of rows) if (row[1] !== null) yield row.slice(1)
     }
   }
 
   return {
-    ...createEventMethods(call, statements.events),
+    ...createEventMethods(calls, statements.events),
 
     async list({ scope, statuses, route, before, limit, withMetadata, fromPrimary }) {
       const lists = withMetadata ? statements.lists : statements.listsWithoutMetadata
       const isLive = statuses.length > 1
       const [all, ofRoute] = isLive ? [lists.listLive, lists.listLiveRoute] : [lists.list, lists.listRoute]
       const values = [scope, before ?? LAST_ID, limit, ...(isLive ? [] : statuses)]
-      const callList = fromPrimary ? call : callReplica
+      const callList = fromPrimary ? idempotent : callReplica
       return readObjects(
         route === null ? await callList(all, values) : await callList(ofRoute, [...values, route]),
       )
@@ -99,7 +97,7 @@ export function createPostgresDriver({
     },
 
     async usage(scope) {
-      const [row] = await call(reads.usage, [scope])
+      const [row] = await idempotent(reads.usage, [scope])
       return row ? readUsage(row, 0) : { ...NO_USAGE }
     },
 
@@ -130,16 +128,15 @@ export function createPostgresDriver({
     },
 
     async setUploadId(command) {
-      const [result] = await call(writes.setUploadId, valuesOf(ARGUMENTS.setUploadId, command))
+      const [result] = await idempotent(writes.setUploadId, valuesOf(ARGUMENTS.setUploadId, command))
       const outcome = result![0] as SetUploadIdOutcome['outcome']
       if (outcome !== 'set') return { outcome }
       const row = readObject(result!, 1)!
       return { outcome: 'set', row, scopes: [row.scope] }
     },
 
-    release: async (command) =>
-      touchedRow(await callOnce(writes.release, valuesOf(ARGUMENTS.release, command))),
-    remove: async (command) => touchedRow(await callOnce(writes.remove, valuesOf(ARGUMENTS.remove, command))),
+    release: async (command) => touchedRow(await once(writes.release, valuesOf(ARGUMENTS.release, command))),
+    remove: async (command) => touchedRow(await once(writes.remove, valuesOf(ARGUMENTS.remove, command))),
 
     async update(command) {
       const { object } = await change(writes.update, valuesOf(ARGUMENTS.update, command))
@@ -167,7 +164,7 @@ export function createPostgresDriver({
 
     async listScopes({ limit, after }) {
       // No scope is empty.
-      const rows = await call(reads.listScopes, [after ?? '', limit])
+      const rows = await idempotent(reads.listScopes, [after ?? '', limit])
       return rows.map((row) => ({
         scope: row[0]!,
         usage: readUsage(row, 1),
@@ -177,7 +174,7 @@ export function createPostgresDriver({
 
     async listStored({ bucket, prefix, after, limit }) {
       const first = prefix ?? ''
-      const rows = await call(reads.listStored, [bucket, first, endOfPrefix(first), after ?? '', limit])
+      const rows = await idempotent(reads.listStored, [bucket, first, endOfPrefix(first), after ?? '', limit])
       return rows.map(([name, object, leftover]) => {
         const storageKey = name!
         return object == null
@@ -199,7 +196,7 @@ export function createPostgresDriver({
         const batchSize = Math.min(PURGE_BATCH_SIZE, limit - rows.length)
         const values = [scope, before.toISOString(), batchSize, now.toISOString()]
         try {
-          const purged = readObjects(await callOnce(writes.purgeExpired, values))
+          const purged = readObjects(await once(writes.purgeExpired, values))
           rows.push(...purged)
           if (purged.length < batchSize) break
         } catch (error) {
@@ -227,12 +224,12 @@ export function createPostgresDriver({
     },
 
     deferLeftover: async ({ attemptId, until }) =>
-      (await call(writes.deferLeftover, [attemptId, until.toISOString()])).length > 0,
+      (await idempotent(writes.deferLeftover, [attemptId, until.toISOString()])).length > 0,
 
-    forgetLeftover: async (attemptId) => (await callOnce(writes.forgetLeftover, [attemptId])).length > 0,
+    forgetLeftover: async (attemptId) => (await once(writes.forgetLeftover, [attemptId])).length > 0,
 
     async purgeDeleted({ scope, before, limit }) {
-      const rows = await callOnce(writes.purgeDeleted, [scope, before.toISOString(), limit])
+      const rows = await once(writes.purgeDeleted, [scope, before.toISOString(), limit])
       return {
         dropped: rows.reduce((sum, row) => sum + readNumber(row[1]), 0),
         scopes: rows.map((row) => row[0]!),
@@ -244,18 +241,23 @@ export function createPostgresDriver({
 
     verify: async () => verify(database, schema),
 
-    checkUsage: async (scope) => readDifferences(await differingRows(scope)),
+    async checkUsage(scope) {
+      const differing: TextRow[] = []
+      for await (const row of differingRows(scope)) differing.push(row)
+      return readDifferences(differing)
+    },
 
     async repairUsage(scope) {
-      const scopes = scope === null ? (await differingRows(null)).map((row) => row[0]!) : [scope]
       const repaired: TextRow[] = []
       // Each scope has its own transaction, so its writers wait for its recount only.
-      for (const name of scopes) repaired.push(...(await call(statements.usage.repairScope, [name])))
+      for await (const [name] of scope === null ? differingRows(null) : [[scope]]) {
+        repaired.push(...(await idempotent(statements.usage.repairScope, [name!])))
+      }
       return readDifferences(repaired)
     },
 
     async ping() {
-      await call({ name: 'svc_db_ping', text: 'SELECT 1' }, [])
+      await idempotent({ name: 'svc_db_ping', text: 'SELECT 1' }, [])
     },
 
     async close() {

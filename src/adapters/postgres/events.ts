@@ -4,7 +4,7 @@ import { type ListedEvent, recordedChange, type StoredEvent } from '../../core/s
 import type { EventClaim } from '../../core/store/inputs/index.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type { TextRow } from './connection/database.js'
-import type { Call } from './connection/retries.js'
+import type { Calls } from './connection/retries.js'
 import { readDate, readNumber, readObject } from './sql/rows.js'
 import type { Statements } from './sql/statement.js'
 
@@ -12,12 +12,12 @@ import type { Statements } from './sql/statement.js'
 const SETTLE_BATCH_SIZE = 200
 
 /** Creates the event methods. A repeated claim would claim more events, and a repeated settlement miss settled ones. */
-export function createEventMethods(call: Call, statements: Statements['events']) {
+export function createEventMethods({ idempotent, once }: Calls, statements: Statements['events']) {
   return {
     async claimEvents({ limit, reference, attempted, now, until }) {
       const { bucket, key } = reference ?? { bucket: null, key: null }
       const values = [bucket, key, attempted, limit, now.toISOString(), until.toISOString()]
-      return (await call(statements.claim, values, { repeatable: false })).map(readEvent)
+      return (await once(statements.claim, values)).map(readEvent)
     },
 
     async settleEvents({ entries }) {
@@ -30,7 +30,7 @@ export function createEventMethods(call: Call, statements: Statements['events'])
         })
         if (places.length === 0) continue
         try {
-          const rows = await call(statements.settle, [JSON.stringify(places)], { repeatable: false })
+          const rows = await once(statements.settle, [JSON.stringify(places)])
           settled.push(...idsOf(places, rows))
         } catch (error) {
           if (settled.length === 0) throw error
@@ -44,12 +44,12 @@ export function createEventMethods(call: Call, statements: Statements['events'])
       const places = entries.map(parseClaim).filter((place) => place !== null)
       if (places.length === 0) return []
       const values = [JSON.stringify(places), until.toISOString()]
-      return idsOf(places, await call(statements.extend, values))
+      return idsOf(places, await idempotent(statements.extend, values))
     },
 
     async listEvents({ limit, after }) {
       if (after !== null && !isPosition(after)) throw new StorageError('INVALID_CURSOR')
-      const rows = await call(statements.list, [after ?? '0', limit + 1])
+      const rows = await idempotent(statements.list, [after ?? '0', limit + 1])
       return {
         items: rows.slice(0, limit).map(readListedEvent),
         next: rows.length > limit ? rows[limit - 1]![2]! : null,
@@ -57,12 +57,12 @@ export function createEventMethods(call: Call, statements: Statements['events'])
     },
 
     async countEvents({ now }) {
-      const [row] = await call(statements.count, [now.toISOString()])
+      const [row] = await idempotent(statements.count, [now.toISOString()])
       const [waiting, claimed, all] = [row?.[0], row?.[1], row?.[2]].map(readNumber)
       return { waiting: waiting!, claimed: claimed!, retrying: all! - waiting! - claimed! }
     },
 
-    recordsEvents: async () => (await call(statements.isOn, [])).length > 0,
+    recordsEvents: async () => (await idempotent(statements.isOn, [])).length > 0,
   } satisfies Partial<StoreDriver>
 }
 

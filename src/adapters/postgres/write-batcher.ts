@@ -91,7 +91,12 @@ export function createWriteBatcher<Job, Result>(options: WriteBatcherOptions<Job
     queue.inFlight += batch.length
     for (const { conflictKey } of batch) queue.busy.add(conflictKey)
     const heldJobs = new Set<Queued>()
-    await settle(batch, heldJobs)
+    try {
+      await settle(batch, heldJobs)
+    } catch (error) {
+      // `wasUndone` threw. The queue must go on, and no caller may wait for ever.
+      for (const { reject } of batch) reject(error)
+    }
     // Callers of one batch often write again at once. Without this pause, the first would start a batch of one.
     for (let i = 0; batch.length > 1 && i < MICROTASKS_TO_NEXT_CALL; i++) await Promise.resolve()
     queue.inFlight -= batch.length

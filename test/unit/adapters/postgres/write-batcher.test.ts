@@ -184,6 +184,19 @@ it('limits a batch to 64 jobs by default', async () => {
   expect(started.map(({ jobs }) => jobs.length)).toEqual([1, 64, 35])
 })
 
+it('leaves no job waiting if it can’t tell whether a batch had an effect, and goes on', async () => {
+  const { batcher, started, add } = batcherToEnd({
+    wasUndone: () => {
+      throw new TypeError('unexpected')
+    },
+  })
+  const calls = ['a', 'b', 'c'].map((job) => add(job).catch((error: unknown) => (error as Error).name))
+  await started[0]!.end()
+  await started[1]!.fail(new Error('lost'))
+  expect(await Promise.all(calls)).toEqual(['a done', 'TypeError', 'TypeError'])
+  expect(batcher.busyQueues).toBe(0)
+})
+
 it('rejects all jobs of a batch that may have had an effect, and goes on', async () => {
   const { started, add } = batcherToEnd()
   const calls = ['first', 'a', 'b'].map(add)
