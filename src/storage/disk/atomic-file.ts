@@ -13,16 +13,12 @@ export interface AtomicFile<T> {
   readonly drafts: string
   /** Whether an existing file is replaced. Readers that have it open keep reading its bytes. */
   readonly replace?: boolean
-  /** Writes the file, and returns the result of the call. */
   readonly write: (file: FileHandle) => Promise<T>
   /** Rejects if the file must not appear any more. Called after it has been written and synced. */
   readonly beforePublishing?: (() => Promise<void>) | undefined
 }
 
-/**
- * Writes a file atomically: it appears complete or not at all, and by default never replaces an existing file, even if several
- * processes create it at once. Returns `null` if the file already exists. After any other result, the file survives a power failure.
- */
+/** Writes a file atomically and durably. Returns `null` if it exists already and isn't replaced, also beside other processes. */
 export async function writeAtomically<T>(atomic: AtomicFile<T>): Promise<T | null> {
   const { path, drafts, replace = false, write, beforePublishing } = atomic
   const draft = join(drafts, randomUUID())
@@ -61,12 +57,7 @@ async function linkIfAbsent(draft: string, path: string): Promise<boolean> {
   }
 }
 
-/**
- * Removes drafts that have not been written to for a day, which killed processes have left. If a writer is still alive after
- * all, its upload fails as a whole. Never rejects: the next upload tries again.
- *
- * `now` is in milliseconds since 1970, by the clock of the file system: the mtime of a file that was just written.
- */
+/** Removes the drafts of killed processes, a day after their last write. `now`: milliseconds by the clock of the file system. */
 async function removeAbandonedDrafts(drafts: string, now: number): Promise<void> {
   const names = await readdir(drafts).catch((): string[] => [])
   for (const name of names) {

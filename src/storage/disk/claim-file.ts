@@ -14,7 +14,6 @@ import { codeOf, isAlreadyThere, nullIfMissing, OWNER_ONLY } from './file-system
  * Two processes that replace the same claim at the same moment may both write. Only one of them creates the object.
  */
 
-/** Milliseconds between two updates of a claim. */
 const KEEP_EVERY_MS = 1000
 
 const SELF = {

@@ -1,11 +1,15 @@
+import { randomBytes, webcrypto } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { ObjectStorage } from '../../core/object-storage.js'
+import type { Secret } from '../local/contract.js'
 import { createLocalStorage, type LocalStorageOptions } from '../local/storage.js'
+import { writeAtomically } from './atomic-file.js'
 import { createClaimFiles } from './claim-file.js'
-import { diskLayout } from './layout.js'
+import { nullIfMissing } from './file-system.js'
+import { diskLayout, type DiskLayout } from './layout.js'
 import { createDiskByteStore } from './objects.js'
 import { createDiskPartStore } from './parts.js'
-import { readOrCreateSecret } from './signing-secret.js'
 
 export interface DiskStorageOptions extends LocalStorageOptions {
   /**
@@ -58,4 +62,32 @@ function checkDirectory(options: unknown): string {
     )
   }
   return directory
+}
+
+const SECRET_BYTES = 32
+
+/** Returns the secret of a directory, which keeps URLs valid across restarts. Concurrent processes create the same one. */
+async function readOrCreateSecret(layout: DiskLayout): Promise<Secret> {
+  await layout.prepare()
+  const existing = await nullIfMissing(readFile(layout.secret, 'utf8'))
+  return importSecret(existing ?? (await createSecret(layout)))
+}
+
+async function createSecret({ secret: path, drafts }: DiskLayout): Promise<string> {
+  const text = `${randomBytes(SECRET_BYTES).toString('hex')}\n`
+  await writeAtomically({ path, drafts, write: (file) => file.writeFile(text) })
+  // Another process may have created it first.
+  return readFile(path, 'utf8')
+}
+
+/** Requires the full length, because a truncated secret could be guessed. */
+async function importSecret(text: string): Promise<Secret> {
+  const hex = /^([0-9a-f]{64})\n$/.exec(text)?.[1]
+  if (hex === undefined) {
+    throw new Error(
+      'diskStorage: the file "signing-secret" is damaged. Delete it to create a new secret, which invalidates all signed URLs.',
+    )
+  }
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  return webcrypto.subtle.importKey('raw', Buffer.from(hex, 'hex'), algorithm, false, ['sign', 'verify'])
 }

@@ -46,7 +46,6 @@ export async function nullIfMissing<T>(call: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Returns whether a call failed because the path already exists. */
 export function isAlreadyThere(error: unknown): boolean {
   return codeOf(error) === 'EEXIST'
 }

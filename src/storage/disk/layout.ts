@@ -6,7 +6,6 @@ import { ensureFolder, ensureFolderAndParents } from './file-system.js'
 
 export type DiskLayout = ReturnType<typeof diskLayout>
 
-/** Returns the paths in the directory of a storage. */
 export function diskLayout(directory: string) {
   const objects = join(directory, 'objects')
   const uploads = join(directory, 'uploads')
@@ -37,7 +36,6 @@ export function diskLayout(directory: string) {
     /** Returns the path of a file that tells until when an object can't be created. Later it is removed as an abandoned draft. */
     closedPath: (bucket: string, key: string) => join(drafts, `${fileName(bucket, key)}.removed`),
 
-    /** Yields the paths of all objects, of all buckets. */
     async *objectPaths(): AsyncGenerator<string> {
       for await (const folder of await opendir(objects)) {
         if (!folder.isDirectory()) continue
@@ -59,10 +57,7 @@ export function diskLayout(directory: string) {
 /** What operating systems put into folders has other names. */
 const FILE_NAME = /^[0-9a-f]{64}$/
 
-/**
- * Returns a file name that is valid on every file system. Hashing rules out path traversal, and collisions of names that
- * differ only in case. JSON marks the boundary between bucket and key.
- */
+/** Returns a file name for every file system. Hashes rule out path traversal, and collisions of names that differ only in case. */
 function fileName(bucket: string, key: string): string {
   return createHash('sha256')
     .update(JSON.stringify([bucket, key]))

@@ -85,13 +85,9 @@ function descriptionOf(text: string): ObjectDescription | null {
   }
 }
 
-/** Bytes per read. */
 const CHUNK_BYTES = 64 * 1024
 
-/**
- * Opens an object or a range of its bytes, and takes over closing the file. Few bytes are read at once, so the file does not stay
- * open while a response waits to be read. More become a stream.
- */
+/** Opens an object or a range of its bytes. Reads few bytes at once, and closes the file before a response waits to be read. */
 export async function openBytes(file: FileHandle, range?: ByteRange): Promise<OpenBytes> {
   let stream: ReadableStream<Uint8Array<ArrayBuffer>> | null = null
   try {

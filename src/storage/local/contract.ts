@@ -7,10 +7,7 @@ import type {
   StoredPart,
 } from '../../core/object-storage.js'
 
-/*
- * What a storage must provide that keeps its bytes itself, such as in memory or on a disk. `createLocalStorage` makes an
- * `ObjectStorage` of it. All methods reject if the backend fails.
- */
+/* A storage that keeps its bytes itself provides these. All methods reject if the backend fails. */
 
 export interface LocalBackend {
   readonly objects: ByteStore
@@ -23,12 +20,8 @@ export interface LocalBackend {
 /** `CryptoKey` is a global type only in browsers. */
 export type Secret = Parameters<typeof crypto.subtle.sign>[1]
 
-/** The bytes of a new object or part. */
 export interface IncomingBytes {
-  /**
-   * The bytes, read on demand. Throws unless the client sends exactly the signed number of bytes; then nothing must be
-   * stored.
-   */
+  /** The bytes, read on demand. Throws unless the client sends the signed number of bytes; then nothing must be stored. */
   readonly chunks: AsyncIterable<Uint8Array>
   /** Rejects if the bytes must not appear any more. Called once all bytes are stored, immediately before they become visible. */
   readonly beforePublishing?: (() => Promise<void>) | undefined
@@ -37,7 +30,6 @@ export interface IncomingBytes {
 /** The properties of an object, or of the object that an upload becomes. */
 export type Description = Pick<CreateMultipartInput, 'contentType' | 'attemptId'>
 
-/** The content of a new object or part. */
 export interface NewBytes extends IncomingBytes, Description {}
 
 /** An open object, ready to be sent. */
@@ -48,16 +40,12 @@ export interface OpenBytes {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
-/** The objects of a backend. */
 export interface ByteStore {
   /** Returns `null` if there is no such object. */
   describe(bucket: string, key: string): Promise<StoredBytes | null>
   /** Opens an object, or a range of its bytes. Returns `null` if there is no such object. */
   open(bucket: string, key: string, range?: ByteRange): Promise<OpenBytes | null>
-  /**
-   * Creates an object atomically and never overwrites one. Of concurrent calls for a key, one succeeds. Returns the ETag, or
-   * `null` if the object already exists.
-   */
+  /** Creates an object atomically and never overwrites one, even concurrently. Returns the ETag, or `null` if the object exists. */
   create(bucket: string, key: string, content: NewBytes): Promise<string | null>
   /** Removes an object. Resolves also if there is none. */
   remove(bucket: string, key: string): Promise<void>
@@ -74,7 +62,6 @@ export type UploadReference = Omit<MultipartReference, 'signal'>
 
 /** The parts of a backend, each in an upload. An upload exists until it is removed. */
 export interface PartStore {
-  /** Adds an upload. */
   begin(upload: UploadReference, description: Description): Promise<void>
   /** Returns the description of an upload, or `null` if there is none that accepts parts. */
   describe(upload: UploadReference): Promise<Description | null>
@@ -92,7 +79,6 @@ export interface PartStore {
   read(upload: UploadReference, part: Omit<StoredPart, 'size'>): AsyncIterable<Uint8Array>
   /** Removes an upload and its parts. Resolves also if there is none. */
   remove(upload: UploadReference): Promise<void>
-  /** Returns the ids of all uploads to a key. */
   uploads(bucket: string, key: string): Promise<readonly string[]>
 }
 

@@ -6,10 +6,7 @@ interface Candidate {
   readonly object: ListedBytes
 }
 
-/**
- * Returns one page of the objects of a bucket, which come in any order. Reads all of them, and never keeps more than two pages in
- * memory.
- */
+/** Returns one page of objects that come in any order. Reads all of them, and keeps at most two pages in memory. */
 export async function pageOfObjects(
   objects: AsyncIterable<ListedBytes>,
   { prefix, after, limit, signal }: Omit<ListBytesInput, 'bucket'>,

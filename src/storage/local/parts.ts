@@ -19,10 +19,7 @@ const CLAIM_EVERY_MS = 100
 /** The format of our upload ids. No other string becomes part of a file name. */
 const UPLOAD_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/**
- * Creates the multipart half of a local storage. An upload ends when it is completed or aborted. Uploads to a key that has an
- * object count as ended, because they can't be completed.
- */
+/** Creates the multipart half of a local storage. Uploads to a key that has an object count as ended. */
 export function createLocalMultipart(
   { objects, parts: store, claimWrite }: Pick<LocalBackend, 'objects' | 'parts' | 'claimWrite'>,
   write: WriteBody,

@@ -16,10 +16,7 @@ const SANDBOX_HEADERS = {
 
 type WriteTo<Terms> = (terms: Terms, body: RequestBody) => Promise<string | null>
 
-/**
- * Serves the signed URLs of a storage, like a bucket serves its presigned URLs. `writeObject` returns `null` if the object exists
- * already, and `writePart` if the upload does not exist or has ended.
- */
+/** Serves the signed URLs of a storage. The writers return `null` for an object that exists and an upload that has ended. */
 export function serveSignedUrls(
   signer: UrlSigner,
   objects: ByteStore,

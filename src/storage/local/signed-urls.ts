@@ -15,13 +15,11 @@ export interface ObjectTerms {
   readonly writableUntil?: number | undefined
 }
 
-/** The write of a part that a URL permits. */
 export interface PartTerms extends Omit<ObjectTerms, 'contentType' | 'attemptId'> {
   readonly uploadId: string
   readonly partNumber: number
 }
 
-/** The download that a URL permits. */
 export interface DownloadTerms {
   readonly bucket: string
   readonly key: string
@@ -65,10 +63,7 @@ export function createUrlSigner(secret: () => Promise<Secret>) {
       return `${claims}.${toBase64Url(new Uint8Array(signature))}`
     },
 
-    /**
-     * Returns the grant of a URL.
-     * @throws StorageError `FORBIDDEN` if the signature is invalid, the URL has expired, or it is for another method.
-     */
+    /** Returns the grant of a URL. @throws StorageError `FORBIDDEN` if it is invalid, has expired, or is for another method. */
     async verify<Method extends Grant['method']>(segment: string, method: Method, now: Date) {
       const [claims = '', signature = '', ...more] = segment.split('.', 3)
       const signed = new TextEncoder().encode(claims)

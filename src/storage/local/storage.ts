@@ -22,11 +22,7 @@ export interface LocalStorageOptions {
   readonly now?: (() => Date) | null | undefined
 }
 
-/**
- * Creates a storage whose signed URLs point to the server that uses it. The backend stores the bytes.
- *
- * @throws TypeError that names the function `caller` and the invalid option.
- */
+/** Creates a storage whose signed URLs point to its server. @throws TypeError that names the function `caller` and the option. */
 export function createLocalStorage(
   caller: string,
   options: LocalStorageOptions,
@@ -117,7 +113,6 @@ export function createLocalStorage(
   }
 }
 
-/** Bytes per chunk. */
 const CHUNK_BYTES = 64 * 1024
 
 /** Returns a stream of copies, so that a reader can't change what is stored. A stream is returned as it is. */

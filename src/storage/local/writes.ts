@@ -14,10 +14,8 @@ interface WriteTerms {
 }
 
 /**
- * Reads the body of a write, and passes it to `store`.
- *
- * @throws StorageError `KEY_CONFLICT` if another request is writing to the target, `FORBIDDEN` if the bytes come too late,
- * `VALIDATION_ERROR` (`body`) unless the body has exactly `size` bytes, if it breaks off, or if a body parser has already consumed it.
+ * Reads the body of a write. @throws StorageError `KEY_CONFLICT` beside another write, `FORBIDDEN` if it comes too late, and
+ * `VALIDATION_ERROR` (`body`) unless it has exactly `size` bytes that no parser has consumed.
  */
 export type WriteBody = <T>(
   target: string,
@@ -26,10 +24,7 @@ export type WriteBody = <T>(
   store: (bytes: IncomingBytes) => Promise<T>,
 ) => Promise<T>
 
-/**
- * Creates a function that admits one write at a time per target. Without it, many requests to one URL could each store a
- * draft, and together many times the quota.
- */
+/** Admits one write at a time per target. Otherwise many requests to one URL could store drafts of many times the quota. */
 export function createWrites(claimWrite: ClaimWrite, now: () => Date): WriteBody {
   const running = new Map<string, RunningWrite>()
 
@@ -67,7 +62,6 @@ export function createWrites(claimWrite: ClaimWrite, now: () => Date): WriteBody
 
 type RunningWrite = ReturnType<typeof createRunningWrite>
 
-/** Creates the state of a write of this process. */
 function createRunningWrite(now: () => Date) {
   const controller = new AbortController()
   let waitingSince: number | null = null
@@ -159,7 +153,6 @@ function takenOver(): StorageError {
   })
 }
 
-/** Builds the error for a body that does not have the signed number of bytes. */
 export function wrongLength(size: number): StorageError {
   return invalidBody(`The body must have exactly ${size} bytes, the size this URL is signed for.`)
 }

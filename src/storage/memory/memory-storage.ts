@@ -61,7 +61,6 @@ async function receive(content: NewBytes): Promise<StoredInMemory> {
   return { bytes, description: { size: bytes.byteLength, contentType, eTag, attemptId } }
 }
 
-/** Stores objects in a map, by {@link keyId}. */
 function createByteStore(now: () => Date): ByteStore {
   const objects = new Map<string, StoredInMemory & { readonly writtenAt: number }>()
   const closed = new Map<string, number>()
@@ -112,7 +111,6 @@ interface Upload {
   readonly parts: Map<number, StoredInMemory>
 }
 
-/** Stores uploads in maps, by the {@link keyId} of their objects and by their ids. */
 function createPartStore(): PartStore {
   const uploadsByKey = new Map<string, Map<string, Upload>>()
   const find = (upload: UploadReference) => uploadsByKey.get(keyId(upload))?.get(upload.uploadId)

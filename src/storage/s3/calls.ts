@@ -1,4 +1,4 @@
-import type { GetObjectCommand, PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3'
+import type { GetObjectCommand, PutObjectCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import { StorageError } from '../../core/errors.js'
 import type { BytesReference } from '../../core/object-storage.js'
 import { onAbort } from '../../core/on-abort.js'
@@ -10,30 +10,30 @@ export const MAX_TIMEOUT_SECONDS = 2_147_483
 /** The slowest connection to the bucket that a write allows for, in bytes per second. */
 const SLOWEST_CONNECTION = 256 * 1024
 
-/** Options of `client.send`. */
-export interface SendOptions {
-  readonly abortSignal: AbortSignal
-  readonly requestTimeout?: number
-}
+/** Sends a command to the bucket, within the time of its call. */
+export type Send = S3Client['send']
 
 /** Runs one storage operation against the bucket. */
-export type RunBucketCall = <T>(
+export type RunBucketCall = <Input extends Pick<BytesReference, 'bucket' | 'signal'>, T>(
   /** The method name in `ObjectStorage`. */
   operation: string,
-  reference: Pick<BytesReference, 'bucket' | 'signal'>,
-  call: (options: SendOptions) => Promise<T>,
+  input: Input,
+  call: (send: Send, input: Input) => Promise<T>,
   /** Replaces the usual timeout, and the client's own one, which may be shorter. */
   longerSeconds?: number,
 ) => Promise<T>
 
 /** Creates a runner that enforces a timeout and wraps errors with the operation and the bucket. */
-export function bucketCalls(timeoutSeconds: number): RunBucketCall {
-  return async (operation, { bucket, signal }, call, longerSeconds) => {
+export function bucketCalls(client: S3Client, timeoutSeconds: number): RunBucketCall {
+  return async (operation, input, call, longerSeconds) => {
+    const { bucket, signal } = input
     const requestTimeout = longerSeconds && { requestTimeout: longerSeconds * 1000 }
     try {
-      return await withTimeout(longerSeconds ?? timeoutSeconds, signal, (abortSignal) =>
-        repeatedAfterConflicts(abortSignal, () => call({ abortSignal, ...requestTimeout })),
-      )
+      return await withTimeout(longerSeconds ?? timeoutSeconds, signal, (abortSignal) => {
+        const send = (command: Parameters<Send>[0]) =>
+          client.send(command, { abortSignal, ...requestTimeout })
+        return repeatedAfterConflicts(abortSignal, () => call(send as Send, input))
+      })
     } catch (error) {
       if (signal?.aborted) throw error
       const failure = callError(operation, bucket, reasonOf(error), error)
@@ -83,11 +83,7 @@ class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError'
 }
 
-/**
- * Runs a call and rejects after a timeout or when the caller aborts, even if the call ignores its own signal.
- *
- * @throws TimeLimitError after the timeout, and the caller's abort reason after an abort.
- */
+/** Runs a call. Rejects with a TimeLimitError or the caller's abort reason, even if the call ignores its signal. */
 async function withTimeout<T>(
   seconds: number,
   caller: AbortSignal | undefined,
@@ -118,15 +114,12 @@ function reasonOf(error: unknown): string {
   return status === undefined ? `${error.name}${detail}` : `HTTP ${status} ${name}${detail}`
 }
 
-interface ErrorResponse {
-  readonly status: number
-  readonly name: string
-  /** The number of tries. */
-  readonly attempts: number | undefined
-}
-
 /** Returns what is known of an error response. Nothing for any other error. */
-export function responseOf(error: unknown): Partial<ErrorResponse> {
+export function responseOf(error: unknown): {
+  status?: number
+  name?: string
+  attempts?: number | undefined
+} {
   if (!isBuiltIn(error, 'Error') || !('$metadata' in error)) return {}
   const { httpStatusCode: status, attempts } = error.$metadata as {
     readonly httpStatusCode?: number
@@ -162,10 +155,7 @@ export function decodeKey(text: string): string {
   }
 }
 
-/**
- * Removes the checksum that the SDK adds to a request by default. In a URL it is that of an empty body, and S3 refuses it in parts
- * of an upload that was created without one.
- */
+/** Removes the SDK's checksum. In a URL it is that of an empty body, and S3 refuses it in parts of uploads created without one. */
 export function removeChecksums(command: PutObjectCommand | UploadPartCommand | GetObjectCommand): void {
   const { middlewareStack } = command as PutObjectCommand
   middlewareStack.add(

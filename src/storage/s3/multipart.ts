@@ -22,12 +22,11 @@ import {
   secondsToSend,
   valueIf,
   type RunBucketCall,
-  type SendOptions,
+  type Send,
 } from './calls.js'
 import { newObject } from './objects.js'
 import type { SignUrl } from './signing.js'
 
-/** Creates the multipart half of the storage. */
 export function s3Multipart(
   client: S3Client,
   run: RunBucketCall,
@@ -36,14 +35,13 @@ export function s3Multipart(
 ): MultipartStorage {
   return {
     create: (input) =>
-      run('multipart.create', input, async (options) => {
+      run('multipart.create', input, async (send) => {
         const command = new CreateMultipartUploadCommand(newObject(input))
-        const { UploadId: uploadId, $metadata } = await client.send(command, options)
+        const { UploadId: uploadId, $metadata } = await send(command)
         if (!uploadId) throw incompleteResponse('the UploadId')
-        // If a retry started a second upload, the id of the first one is unknown. Reject, because the server then looks for
-        // all uploads to the key.
+        // If a retry started a second upload, the first one's id is unknown. The server then looks for all uploads to the key.
         const repeated = ($metadata.attempts ?? 1) > 1
-        if (repeated && (await listUploads(client, input, options)).length > 1) {
+        if (repeated && (await listUploads(send, input)).length > 1) {
           throw new Error('a retry has started a second upload')
         }
         return { uploadId }
@@ -66,7 +64,7 @@ export function s3Multipart(
       run(
         'multipart.writePart',
         input,
-        async (options) => {
+        async (send) => {
           const command = new UploadPartCommand({
             ...uploadParams(input),
             PartNumber: input.partNumber,
@@ -75,14 +73,14 @@ export function s3Multipart(
             ContentMD5: await digestOf(client, input.body),
           })
           removeChecksums(command)
-          const part = await client.send(command, options).catch(valueIf(isNoSuchUpload, null))
+          const part = await send(command).catch(valueIf(isNoSuchUpload, null))
           if (part && !part.ETag) throw incompleteResponse('the ETag of the part')
           return part?.ETag ?? null
         },
         secondsToSend(input.body, timeoutSeconds),
       ),
 
-    listParts: (input) => run('multipart.listParts', input, (options) => listParts(client, input, options)),
+    listParts: (input) => run('multipart.listParts', input, listParts),
 
     complete(input) {
       const Parts = input.parts.map(({ partNumber, eTag }) => ({ PartNumber: partNumber, ETag: eTag }))
@@ -90,16 +88,16 @@ export function s3Multipart(
         ...uploadParams(input),
         MultipartUpload: { Parts },
       })
-      const complete = async (options: SendOptions) => {
+      const complete = async (send: Send) => {
         try {
-          await client.send(command, options)
+          await send(command)
           return true
         } catch (error) {
           const { status = 0, name } = responseOf(error)
           // A part is missing or has another ETag.
           if (isNoSuchUpload(error) || name === 'InvalidPart') return false
           // Ceph responds with a server error if the upload has ended, for example by an earlier try of this call.
-          const hasEnded = async () => (await listParts(client, { ...input, after: 0 }, options)) === null
+          const hasEnded = async () => (await listParts(send, { ...input, after: 0 })) === null
           if (status >= 500 && (await hasEnded())) return false
           throw error
         }
@@ -109,13 +107,10 @@ export function s3Multipart(
 
     async abort(reference) {
       const command = new AbortMultipartUploadCommand(uploadParams(reference))
-      await run('multipart.abort', reference, (options) =>
-        client.send(command, options).catch(valueIf(isNoSuchUpload, null)),
-      )
+      await run('multipart.abort', reference, (send) => send(command).catch(valueIf(isNoSuchUpload, null)))
     },
 
-    list: (reference) =>
-      run('multipart.list', reference, (options) => listUploads(client, reference, options)),
+    list: (reference) => run('multipart.list', reference, listUploads),
   }
 }
 
@@ -123,10 +118,7 @@ function uploadParams({ bucket, key, uploadId }: MultipartReference) {
   return { Bucket: bucket, Key: key, UploadId: uploadId }
 }
 
-/**
- * Returns the MD5 of a part where the client adds checksums, which buckets with a default retention require. Unlike those of the
- * SDK, every upload accepts it, whether or not it was created for checksums: browsers send their parts without one.
- */
+/** Returns the MD5 of a part if the client adds checksums, as buckets with a retention require. Every upload accepts an MD5. */
 async function digestOf({ config }: S3Client, body: Uint8Array): Promise<string | undefined> {
   if ((await config.requestChecksumCalculation?.()) !== 'WHEN_SUPPORTED') return undefined
   const hash = new config.md5()
@@ -140,13 +132,9 @@ function isNoSuchUpload(error: unknown): boolean {
   return name === 'NoSuchUpload' || name === 'NoSuchKey'
 }
 
-async function listParts(
-  client: S3Client,
-  { after, ...reference }: ListPartsInput,
-  options: SendOptions,
-): Promise<PartsPage | null> {
+async function listParts(send: Send, { after, ...reference }: ListPartsInput): Promise<PartsPage | null> {
   const command = new ListPartsCommand({ ...uploadParams(reference), PartNumberMarker: String(after) })
-  const page = await client.send(command, options).catch(valueIf(isNoSuchUpload, null))
+  const page = await send(command).catch(valueIf(isNoSuchUpload, null))
   if (page === null) return null
   const parts = (page.Parts ?? []).map(({ PartNumber, Size, ETag }) => {
     if (PartNumber === undefined || Size === undefined || !ETag) throw incompleteResponse()
@@ -159,15 +147,8 @@ async function listParts(
   return { parts, next: last.partNumber }
 }
 
-/**
- * Lists the ids of the multipart uploads to exactly this key. S3 lists by prefix, and not always in key order. Returns none where
- * the service has no such list: only a lifecycle rule ends an upload there whose id was never recorded.
- */
-async function listUploads(
-  client: S3Client,
-  { bucket, key }: BytesReference,
-  options: SendOptions,
-): Promise<readonly string[]> {
+/** Lists the ids of the uploads to exactly this key, not always in order. Returns none where the service has no such list. */
+async function listUploads(send: Send, { bucket, key }: BytesReference): Promise<readonly string[]> {
   const ids: string[] = []
   let position: { readonly KeyMarker?: string; readonly UploadIdMarker?: string | undefined } = {}
   for (;;) {
@@ -179,7 +160,7 @@ async function listUploads(
       ...position,
     })
     const isUnsupported = (error: unknown) => responseOf(error).status === 501
-    const page = await client.send(command, options).catch(valueIf(isUnsupported, null))
+    const page = await send(command).catch(valueIf(isUnsupported, null))
     if (page === null) return ids
     for (const { Key = '', UploadId } of page.Uploads ?? []) {
       // Ceph encodes keys without reporting it, and other services don't encode at all.

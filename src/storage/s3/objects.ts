@@ -6,7 +6,6 @@ import {
   PutObjectCommand,
   type GetObjectCommandOutput,
   type ListObjectsV2CommandOutput,
-  type S3Client,
 } from '@aws-sdk/client-s3'
 import type {
   BytesPage,
@@ -26,34 +25,30 @@ import {
   secondsToSend,
   valueIf,
   type RunBucketCall,
-  type SendOptions,
+  type Send,
 } from './calls.js'
 
-interface S3ObjectOptions {
-  readonly timeoutSeconds: number
-  readonly idleSeconds: number
-  readonly now: () => Date
-}
-
-/** Creates the calls that describe, delete, write, read and list objects. */
 export function s3Objects(
-  client: S3Client,
   run: RunBucketCall,
-  { timeoutSeconds, idleSeconds, now }: S3ObjectOptions,
+  {
+    timeoutSeconds,
+    idleSeconds,
+    now,
+  }: Record<'timeoutSeconds' | 'idleSeconds', number> & { now: () => Date },
 ): Required<Pick<ObjectStorage, 'head' | 'remove' | 'write' | 'read' | 'list'>> {
   const decoders: KeyDecoders = new Map()
   return {
-    head: (input) => run('head', input, (options) => headObject(client, input, options)),
+    head: (input) => run('head', input, headObject),
 
     async remove(input) {
       const at = { Bucket: input.bucket, Key: input.key }
       const { writableUntil } = input
       // In one call: between a removal and another call, an upload URL could write.
-      const send = (options: SendOptions) =>
+      await run('remove', input, (send) =>
         writableUntil && writableUntil > now()
-          ? client.send(new PutObjectCommand({ ...at, Body: new Uint8Array(), ContentLength: 0 }), options)
-          : client.send(new DeleteObjectCommand(at), options)
-      await run('remove', input, send)
+          ? send(new PutObjectCommand({ ...at, Body: new Uint8Array(), ContentLength: 0 }))
+          : send(new DeleteObjectCommand(at)),
+      )
     },
 
     write(input) {
@@ -68,7 +63,7 @@ export function s3Objects(
       return run(
         'write',
         input,
-        (options) => client.send(command, options).then(() => true, valueIf(isTaken, false)),
+        (send) => send(command).then(() => true, valueIf(isTaken, false)),
         secondsToSend(body, timeoutSeconds),
       )
     },
@@ -82,17 +77,15 @@ export function s3Objects(
       })
       const isMissing = (error: unknown) => responseOf(error).name === 'NoSuchKey'
       const source = sourceOf(command)
-      return run('read', input, (options) =>
-        client
-          .send(command, options)
-          .then(
-            ({ Body }) => streamOfBody(Body, source(), { bucket, idleSeconds }),
-            valueIf(isMissing, null),
-          ),
+      return run('read', input, (send) =>
+        send(command).then(
+          ({ Body }) => streamOfBody(Body, source(), { bucket, idleSeconds }),
+          valueIf(isMissing, null),
+        ),
       )
     },
 
-    list: (input) => run('list', input, (options) => listObjects(client, input, decoders, options)),
+    list: (input) => run('list', input, (send) => listObjects(send, input, decoders)),
   }
 }
 
@@ -101,16 +94,11 @@ export function newObject({ bucket, key, contentType, attemptId }: CreateMultipa
   return { Bucket: bucket, Key: key, ContentType: contentType, Metadata: { [ATTEMPT_METADATA]: attemptId } }
 }
 
-/** Returns the size, type, and attempt of an object, or `null` if there is none. */
-async function headObject(
-  client: S3Client,
-  { bucket, key }: BytesReference,
-  options: SendOptions,
-): Promise<StoredBytes | null> {
+async function headObject(send: Send, { bucket, key }: BytesReference): Promise<StoredBytes | null> {
   try {
-    const found = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), options)
+    const found = await send(new HeadObjectCommand({ Bucket: bucket, Key: key }))
     // Proxies that compress responses remove the length.
-    const size = found.ContentLength ?? (await listedSize(client, { bucket, key }, options))
+    const size = found.ContentLength ?? (await listedSize(send, { bucket, key }))
     if (size === undefined) throw new Error('the response has no Content-Length')
     return {
       size,
@@ -123,13 +111,13 @@ async function headObject(
     const { status } = responseOf(error)
     if (status === 400) {
       // A response to HEAD has no body, so find out the reason with another request.
-      const encrypted = await customerEncrypted(client, { bucket, key }, options)
+      const encrypted = await customerEncrypted(send, { bucket, key })
       if (encrypted !== undefined) return encrypted
     }
     if (status !== 404) throw error
   }
   // Rejects for a missing bucket, which is an error. HeadBucket would as well, but some credentials may only list.
-  await listedSize(client, { bucket, key }, options)
+  await listedSize(send, { bucket, key })
   return null
 }
 
@@ -139,34 +127,26 @@ function encodingOf(encoding = ''): string | undefined {
 }
 
 /** Returns the size of an object from a listing, where the key itself sorts before all longer ones. */
-async function listedSize(
-  client: S3Client,
-  { bucket, key }: BytesReference,
-  options: SendOptions,
-): Promise<number | undefined> {
+async function listedSize(send: Send, { bucket, key }: BytesReference): Promise<number | undefined> {
   const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: 'url' })
-  return (await client.send(command, options)).Contents?.[0]?.Size
+  return (await send(command)).Contents?.[0]?.Size
 }
 
-/**
- * Describes an object that is encrypted with a key that only its writer has (SSE-C), from a listing. It has no attempt id, so
- * it never matches an upload request. Returns `undefined` if the object isn't encrypted like this.
- */
+/** Describes an object that only its writer can decrypt (SSE-C), without an attempt id. Returns `undefined` for any other. */
 async function customerEncrypted(
-  client: S3Client,
+  send: Send,
   { bucket, key }: BytesReference,
-  options: SendOptions,
 ): Promise<StoredBytes | null | undefined> {
   try {
     const command = new GetObjectCommand({ Bucket: bucket, Key: key, Range: 'bytes=0-0' })
-    const { Body } = await client.send(command, options)
+    const { Body } = await send(command)
     await Body?.transformToByteArray()
     return undefined
   } catch (error) {
     const isEncrypted = responseOf(error).status === 400 && /encrypt|SSE/i.test((error as Error).message)
     if (!isEncrypted) return undefined
   }
-  const size = await listedSize(client, { bucket, key }, options)
+  const size = await listedSize(send, { bucket, key })
   return size === undefined ? null : { size, contentType: null, eTag: null, attemptId: null }
 }
 
@@ -184,10 +164,7 @@ function sourceOf({ middlewareStack }: GetObjectCommand): () => unknown {
   return () => source
 }
 
-/**
- * Returns the body of a response as a web stream that reads on demand, and ends once it has been idle for too long. The SDK's own
- * conversion can read a whole object ahead of a slow reader, and leaves the connection open if the stream is cancelled.
- */
+/** Returns a body as a stream that ends if idle. The SDK's own one can read all ahead, and stays connected when it is cancelled. */
 function streamOfBody(
   body: GetObjectCommandOutput['Body'],
   source: unknown,
@@ -277,10 +254,9 @@ function isNodeStream(body: unknown): body is NodeStream {
 
 /** Lists the objects after a key. S3 lists in byte order. */
 async function listObjects(
-  client: S3Client,
+  send: Send,
   { bucket, prefix, after, limit }: ListBytesInput,
   decoders: KeyDecoders,
-  options: SendOptions,
 ): Promise<BytesPage> {
   const items: ListedBytes[] = []
   let token: string | undefined
@@ -294,10 +270,10 @@ async function listObjects(
       // XML can't represent some characters that keys may contain.
       EncodingType: 'url',
     })
-    const page = await client.send(command, options)
+    const page = await send(command)
     const plus = page.Contents?.find(({ Key }) => Key?.includes('+'))?.Key
     if (plus !== undefined && page.EncodingType === 'url' && !decoders.has(bucket)) {
-      await findDecoder(client, { bucket, key: plus }, decoders, options)
+      await findDecoder(send, { bucket, key: plus }, decoders)
     }
     items.push(...itemsOf(page, decoders.get(bucket)))
     const last = items.at(-1)
@@ -324,19 +300,15 @@ function itemsOf(
 /** How the listings of each bucket encode keys, as far as it is known. */
 type KeyDecoders = Map<string, (text: string) => string>
 
-/**
- * Finds out what `+` means in the listings of a bucket, from one such key: a space, as S3 writes it, or a `+` that the service
- * leaves as it is. Learns nothing if the object has been removed in the meantime.
- */
+/** Finds out whether `+` is a space in the listings of a bucket, from such a key. Learns nothing if its object was removed. */
 async function findDecoder(
-  client: S3Client,
+  send: Send,
   { bucket, key }: BytesReference,
   decoders: KeyDecoders,
-  options: SendOptions,
 ): Promise<void> {
   const keepPlus = (text: string) => decodeKey(text.replaceAll('+', '%2B'))
   for (const decode of [decodeKey, keepPlus]) {
-    if (!(await headObject(client, { bucket, key: decode(key) }, options))) continue
+    if (!(await headObject(send, { bucket, key: decode(key) }))) continue
     decoders.set(bucket, decode)
     return
   }

@@ -44,7 +44,7 @@ export interface S3StorageOptions {
 export function s3Storage(options: S3StorageOptions): ObjectStorage {
   const checked = checkOptions(options)
   const { client, timeoutSeconds, bucketName, now } = checked
-  const run = bucketCalls(timeoutSeconds)
+  const run = bucketCalls(client, timeoutSeconds)
   const signUrl = urlSigner(client, now)
 
   const storage: ObjectStorage = {
@@ -83,7 +83,7 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       )
     },
 
-    ...s3Objects(client, run, checked),
+    ...s3Objects(run, checked),
 
     multipart: s3Multipart(client, run, signUrl, checked),
   }

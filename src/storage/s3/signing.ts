@@ -29,10 +29,8 @@ export interface RequestToSign extends UrlPeriod {
 }
 
 /**
- * Returns a presigned URL that a browser can request until `expiresAt`, or until the credentials end that sign it.
- *
- * @throws RangeError for a lifetime of more than 7 days, and for a key that a browser would change in the URL.
- * @throws Error if the client signs something that a browser doesn't send.
+ * Returns a presigned URL that ends with `expiresAt` or its credentials. @throws RangeError for more than 7 days, and for a key that
+ * browsers change. @throws Error if the client signs what browsers don't send.
  */
 export type SignUrl = (request: RequestToSign) => Promise<SignedDownload>
 
@@ -43,7 +41,6 @@ const TEMPLATE_MILLISECONDS = 60_000
 /** Bounds the memory of a server with a bucket per tenant. */
 const MOST_TEMPLATES = 1000
 
-/** Creates the function that signs URLs with a client of the SDK. */
 export function urlSigner(client: S3Client, now: () => Date): SignUrl {
   const lifetimeOf = urlLifetimes(client, now)
   /** `sign` is `null` if only the SDK can sign such requests. `until` is a time of `performance.now()`. */
@@ -87,7 +84,6 @@ interface BuiltRequest {
     { readonly name: string; readonly signingName?: string; readonly signingRegion?: string } | undefined
 }
 
-/** Lets the SDK build and sign a request. */
 async function signBySdk(
   client: S3Client,
   { command: create, headers }: RequestToSign,
@@ -114,10 +110,7 @@ async function signBySdk(
   return { url, built }
 }
 
-/**
- * Returns the presigner's options that sign these headers and no others. By default, the SDK does not sign the content type, and
- * moves the metadata into the query.
- */
+/** Returns the options that sign these headers. By default, the SDK leaves out the type and moves metadata into the query. */
 function bindingOf(headers: RequestToSign['headers']) {
   const names = Object.keys(headers)
   return { signableHeaders: new Set(names), unhoistableHeaders: new Set(names) }
@@ -131,10 +124,7 @@ function hasUsualMiddleware({ middlewareStack }: S3Client): boolean {
   return middlewareStack.identify().join() === usualMiddleware
 }
 
-/**
- * Returns a function that signs requests of the same kind to the same bucket as the built one. Returns `null` if the path doesn't
- * end with the key, or the endpoint needs another signature than the usual one (V4).
- */
+/** Signs requests of the kind of the built one. Returns `null` if the path doesn't end with the key, or the scheme isn't V4. */
 function signerByTemplate(
   { config }: S3Client,
   { request: built, scheme }: BuiltRequest,
@@ -239,19 +229,13 @@ function bucketClockAhead({ config }: S3Client, now: () => Date): number {
 }
 
 /**
- * Returns the function that converts periods of the application's clock to lifetimes of signatures. Signatures have a
- * resolution of 1 second. Rounds down, so a URL never outlives `expiresAt`. For the same `signedAt` and `expiresAt`, the result is
- * the same, whenever it is computed.
- *
- * @throws RangeError for a lifetime of more than 7 days.
+ * Converts periods of the application's clock to signatures in whole seconds. Rounds down, so a URL never outlives `expiresAt`, and
+ * equal periods get equal signatures. @throws RangeError for a lifetime of more than 7 days.
  */
 export function urlLifetimes(client: S3Client, now: () => Date) {
   let kept: number | null = null
 
-  /**
-   * Keeps how far the bucket's clock is ahead, because each measurement differs a little. The SDK measures it by a header in whole
-   * seconds, so equal clocks seem to differ by up to a second. Rounds so that all servers get the same.
-   */
+  /** Keeps how far the bucket's clock is ahead, measured in whole seconds. Rounds so that all servers get the same. */
   function steady(measured: number): number {
     if (kept === null || Math.abs(measured - kept) > TOLERATED_DRIFT_MS) {
       kept = Math.round((measured + 499) / 1000) * 1000
