@@ -72,10 +72,7 @@ function checkCall(req: Partial<IncomingExpressRequest>, res: Partial<ServerResp
   )
 }
 
-/**
- * Returns the path below the base path, or `null`. A pattern such as `/api/s3/*rest` or `*` matches the whole path, which Express
- * then takes for the mount path. What its wildcard has matched belongs to the rest.
- */
+/** Returns the path below the base path, or `null`. Express takes all that `/api/s3/*rest` matches for the mount path. */
 function restOf(req: IncomingExpressRequest, basePath: string): string | null {
   const split = mountedPath(req)
   const rest = belowBase(basePath, split)
@@ -141,10 +138,7 @@ export function expressRequest(request: Request): ExpressRequest {
   return ownerOf(request, '@svc/db/express-request', 'expressRequest', 'expressBinding')
 }
 
-/**
- * Returns the target that the client requested, or the rewritten one if the application has changed `req.url`. Removing the
- * start of the path, as routers do, doesn't count as rewriting.
- */
+/** Returns the requested target, or the rewritten one. Removing the start of the path, as routers do, isn't rewriting. */
 export function targetOf(req: IncomingExpressRequest): string {
   const requested = originForm(req.originalUrl ?? req.url!)
   const rest = originForm(req.url!)
@@ -164,15 +158,7 @@ function hostOf({ app, headers, socket }: IncomingExpressRequest): Pick<RequestL
   return { host, port: headers['x-forwarded-port'] }
 }
 
-/**
- * Sends a response. Resolves once everything is written. Keeps headers that were set before, unless the response has them
- * too. Sends nothing if another handler, such as a timeout, has already responded.
- *
- * Ends the response even if the client has disconnected, because middleware, such as sessions, may wait for its end.
- *
- * @throws the error of the body. If it fails before its first bytes, nothing has been sent. If it fails later, the
- * connection is closed, which is the only way left to report the error to the client.
- */
+/** Sends a response, unless another handler has. Ends it even if the client is gone, because middleware may wait for its end. */
 async function sendResponse(source: PlainResponse, target: ServerResponse, method?: string): Promise<void> {
   const body = await startBody(source, method, (cancel) => whenOver(target, cancel))
   if (target.headersSent) return body.cancel()

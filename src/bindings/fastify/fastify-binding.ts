@@ -1,24 +1,38 @@
-import type { ServerResponse } from 'node:http'
-import type { Http2ServerResponse } from 'node:http2'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
 import type { PlainResponse } from '../../core/http/response.js'
 import { bodyStream, bufferOf, parsedIn, respond } from '../node/message.js'
+import { ownerOf, requestOf, withOwner } from '../node/request.js'
 import { setHeaders, startBody, whenOver } from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
 import { basePathInURL, belowBase, originForm, pathOf, segmentsOf, splitAfter } from '../node/url.js'
-import { fetchRequest, targetOf, type IncomingFastifyRequest } from './fastify-request.js'
 
 export type { Served } from '../node/served.js'
-export {
-  fastifyRequest,
-  fetchRequest,
-  type IncomingFastifyReply,
-  type IncomingFastifyRequest,
-} from './fastify-request.js'
+
+/** The properties of a Fastify 4 or 5 request that the binding uses. */
+export interface IncomingFastifyRequest {
+  readonly raw: IncomingMessage | Http2ServerRequest
+  readonly headers: IncomingMessage['headers']
+  readonly method: string
+  /** Early versions of Fastify 4 don't have it. */
+  readonly originalUrl?: string
+  readonly protocol: string
+  /** In Fastify 4, it contains the port, and there is no `host`. */
+  readonly hostname: string
+  readonly host?: string
+  /** The addresses of the client and of trusted proxies. */
+  readonly ips?: readonly string[]
+}
+
+/** The properties of a Fastify 4 or 5 reply that `fetchRequest` uses. */
+export interface IncomingFastifyReply {
+  readonly raw: ServerResponse | Http2ServerResponse
+}
 
 /** The properties of a Fastify 4 or 5 reply that the binding uses. */
-interface RoutedReply {
-  readonly raw: ServerResponse | Http2ServerResponse
+interface RoutedReply extends IncomingFastifyReply {
   readonly sent: boolean
   code(status: number): unknown
   getHeader(name: string): number | string | string[] | undefined
@@ -103,12 +117,7 @@ export function fastifyBinding(s3: Served): FastifyPlugin {
   }
 }
 
-/**
- * Sends a response with `reply.send`, so that hooks of the application can change it. Keeps headers that were set before,
- * unless the response has them too. Sends nothing if another handler, such as a timeout, has already responded.
- *
- * @throws the error of the body if it fails before its first bytes.
- */
+/** Sends a response with `reply.send`, so that hooks can change it, unless another handler, such as a timeout, has responded. */
 async function sendReply(source: PlainResponse, reply: RoutedReply, method: string): Promise<unknown> {
   const raw = reply.raw as ServerResponse
   const body = await startBody(source, method, (cancel) => whenOver(raw, cancel))
@@ -141,10 +150,7 @@ const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE'])
 
 const originalTypes = new WeakMap<object, string>()
 
-/**
- * Hides an invalid content type while Fastify looks for a body parser, because Fastify would refuse the request before the
- * hooks of the application and the library see it.
- */
+/** Hides an invalid content type from Fastify, which would refuse the request before hooks and the library see it. */
 function acceptAnyType(
   { raw, method }: IncomingFastifyRequest,
   _reply: unknown,
@@ -157,4 +163,46 @@ function acceptAnyType(
     raw.headers['content-type'] = 'application/octet-stream'
   }
   done(null, payload)
+}
+
+/**
+ * Returns the `Request` of a Fastify request, for guards in your own routes. Always returns the same object for a request.
+ *
+ * It has no body and doesn't touch the stream, so body parsers work before and after. Pass the reply too if you use the
+ * `signal`: it then aborts if the client disconnects before the response is finished. Fastify requests have no reference to
+ * their reply.
+ */
+export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFastifyReply): Request {
+  const source = {
+    method: request.method,
+    // Hooks may have replaced the headers of the Fastify request, which leaves those of the message as they are.
+    get headers() {
+      return request.headers
+    },
+  }
+  const locate = () => {
+    const { protocol, host = request.hostname, headers, ips = [] } = request
+    // Fastify doesn't say whether it trusts the proxy, but then it has the address that the proxy forwards.
+    const port = ips.length > 1 ? headers['x-forwarded-port'] : undefined
+    return { protocol, host, port, target: targetOf(request) }
+  }
+  const found = requestOf(request.raw, reply?.raw as ServerResponse | undefined, locate, source)
+  return withOwner(found, '@svc/db/fastify-request', request)
+}
+
+/**
+ * Returns the Fastify request behind a `Request`, with everything that plugins have added to it, such as
+ * `fastifyRequest(request).session` or `fastifyRequest(request).user`.
+ *
+ * @throws TypeError unless the `Request` comes from `fastifyBinding` or `fetchRequest`. Copies are not accepted.
+ */
+export function fastifyRequest(request: Request): FastifyRequest {
+  return ownerOf(request, '@svc/db/fastify-request', 'fastifyRequest', 'fastifyBinding')
+}
+
+/** Returns the requested target, or the one that `rewriteUrl` made. Removing the start of the path isn't rewriting. */
+function targetOf({ raw, originalUrl }: IncomingFastifyRequest): string {
+  const rest = originForm(raw.url ?? '')
+  const requested = originalUrl === undefined ? rest : originForm(originalUrl)
+  return requested.endsWith(rest) ? requested : rest
 }

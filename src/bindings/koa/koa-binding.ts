@@ -59,12 +59,7 @@ export function koaBinding(s3: Served): KoaMiddleware {
   }
 }
 
-/**
- * Sets the response of a context, which Koa sends once all middleware is done. Keeps headers that were set before, unless
- * the response has them too. Does nothing if other middleware, such as a timeout, has already responded.
- *
- * @throws the error of the body if it fails before its first bytes.
- */
+/** Sets the response, which Koa sends once all middleware is done, unless other middleware, such as a timeout, has responded. */
 async function setResponse(source: PlainResponse, ctx: IncomingKoaContext): Promise<void> {
   const body = await startBody(source, ctx.method, (cancel) => whenOver(ctx.res, cancel))
   if (ctx.headerSent) return body.cancel()
@@ -106,11 +101,7 @@ export function koaContext(request: Request): Context {
   return ownerOf(request, '@svc/db/koa-context', 'koaContext', 'koaBinding')
 }
 
-/**
- * Splits the target of a request. Koa has no mount paths, and koa-mount exposes only the innermost one, so the mount path is
- * what precedes the remaining path in the requested one. If the requested path doesn't end with the remaining one, the
- * application has rewritten it, and `whole` is the rewritten one. `query` is the rest from `?` or `#`.
- */
+/** Splits a target. koa-mount shows only the innermost mount path, so the mount is what precedes the remaining path. */
 function mountedTarget({ originalUrl, url }: Pick<IncomingKoaContext, 'originalUrl' | 'url'>) {
   const requested = pathOf(originForm(originalUrl))
   const rest = originForm(url)

@@ -6,20 +6,14 @@ type Values = string | readonly string[] | undefined
 /** Names and values in the same order. To copy the object takes several times as long. */
 type HeaderList = ReturnType<typeof listOf>
 
-/**
- * The headers of a `Request`, kept equal to those of a message until they are fixed. Middleware may replace a header that the
- * client has sent, after other middleware has already created the `Request`.
- */
+/** The headers of a `Request`, equal to those of its message until they are fixed: middleware may replace one later. */
 export class LiveHeaders {
   readonly #headers: Headers
   #message: Carrier | null
   /** The message's headers that `#headers` shows. */
   #shown: HeaderList
 
-  /**
-   * Fills `headers`, which must be empty, as the framework and its middleware see them. Values keep their bytes, because Node
-   * and `Headers` both represent a byte as a character.
-   */
+  /** Fills `headers`, which must be empty. Node and `Headers` both represent a byte as a character, so values keep their bytes. */
   constructor(headers: Headers, message: Carrier) {
     this.#headers = headers
     this.#message = message

@@ -23,10 +23,7 @@ export function respond(handler: PlainHandler, exchange: NodeExchange): Promise<
   return handler(request, { basePath, body: incomingBody(exchange) })
 }
 
-/**
- * Returns the body as an unread stream, opened or read on demand, or as the value that a body parser has set. If the body is empty,
- * the parser hasn't read anything, and its value is ignored.
- */
+/** Returns the unread body, or the value of a parser, unless the body is empty: then the parser hasn't read anything. */
 function incomingBody({ message, response, parsed }: NodeExchange): RequestBody {
   const isRead = isReadBefore(message, parsed)
   // Another listener has started the flow. Pausing it keeps the bytes until the library reads, when both receive them.
@@ -35,8 +32,7 @@ function incomingBody({ message, response, parsed }: NodeExchange): RequestBody 
   let chunks: MessageChunks | undefined
   let opened: ReadableStream<Uint8Array> | undefined
   function open(): ReadableStream<Uint8Array> {
-    // Not `Readable.toWeb`, which destroys the message when the stream is cancelled, for example because the body is too large,
-    // and with it the connection for the response.
+    // Not `Readable.toWeb`, which destroys the message, and so the connection, if a body that is too large is cancelled.
     const source = (chunks ??= message.iterator({ destroyOnReturn: false }) as MessageChunks)
     return (opened ??= streamOf(async () => {
       const { done, value } = await source.next()
@@ -63,12 +59,7 @@ export function parsedIn(...carriers: readonly object[]): unknown {
 
 type MessageChunks = AsyncGenerator<Buffer | string, void>
 
-/**
- * Reads the rest of a stream without the cost of a web stream. Returns `null` as soon as it exceeds `maxBytes`. Rejects if the
- * stream fails or ends early.
- *
- * Pulls the chunks, because a `data` listener would receive none if another listener pulls them.
- */
+/** Reads a stream, or returns `null` beyond `maxBytes`. Pulls, because a `data` listener gets nothing if another listener pulls. */
 export function wholeBody(message: Readable, maxBytes: number): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

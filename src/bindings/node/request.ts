@@ -15,13 +15,7 @@ export type RequestSource = Pick<IncomingMessage, 'headers' | 'method'>
 
 type BoundRequest = Request & { readonly [LIVE_HEADERS]?: LiveHeaders; readonly [CLIENT]?: Client }
 
-/**
- * Returns the `Request` of a message, and creates it on the first call. Its `signal` aborts if the client disconnects before the
- * response is finished, once the response is known.
- *
- * It is stored on the array of raw headers, because middleware may replace the message by a proxy, a copy or an object that
- * inherits from it, all of which have the same array.
- */
+/** Returns the `Request` of a message. Kept on its raw headers, which copies of the message and proxies of it share. */
 export function requestOf(
   message: RequestSource & Partial<Pick<IncomingMessage, 'rawHeaders'>>,
   response: ServerResponse | undefined,
@@ -37,10 +31,7 @@ export function requestOf(
   return request
 }
 
-/**
- * Returns the `Request` that the carrier has as a property, and creates it on the first call. Until the scope is resolved, its
- * headers are those of the source that was passed last.
- */
+/** Returns the `Request` of a carrier. It has the headers of the last source until the scope is resolved. */
 export function requestOnce(carrier: object, source: RequestSource, create: () => Request): BoundRequest {
   const known = (carrier as { readonly [REQUEST]?: BoundRequest })[REQUEST]
   if (known) {
@@ -52,10 +43,7 @@ export function requestOnce(carrier: object, source: RequestSource, create: () =
   return request
 }
 
-/**
- * Lets {@link ownerOf} find what a framework has in place of a `Request`. Replaces an earlier one, because middleware may wrap it
- * to add properties. `name` is that of a registered symbol, which the ESM and the CommonJS build share.
- */
+/** Lets {@link ownerOf} find what a framework has in place of a `Request`. Middleware may wrap it, so a later owner replaces it. */
 export function withOwner(request: Request, name: string, owner: object): Request {
   return Object.defineProperty(request, Symbol.for(name), { value: owner, configurable: true })
 }
@@ -107,20 +95,14 @@ type LiveRequest = new (source: RequestSource, url: string, client: SignalSource
 let liveRequestClass: LiveRequest | undefined
 
 /**
- * Creates a `Request` without a body, whose headers are those of the source when they are read. Copies of it keep the headers
- * they were made with.
- *
- * Its signal is created on demand, because few handlers use it, and passing one to the constructor takes longer than the rest
- * of it. A `clone()` has the same signal; a copy by `new Request(request)` has one that never aborts.
+ * Creates a `Request` without a body, with the headers of its source when they are read. Its signal is created on demand, because few
+ * handlers use it. A `clone()` has the same signal, and a copy by `new Request(request)` one that never aborts.
  */
 export function liveRequest(source: RequestSource, url: string, client: SignalSource): Request {
   return new (liveRequestClass ??= createClass())(source, url, client)
 }
 
-/**
- * Creates the class at its first use, because Node loads its `Request` when it is mentioned. A class, because defining the same
- * properties on every request takes several times as long.
- */
+/** Creates the class on first use, because Node then loads `Request`. To define the properties on each request is slower. */
 function createClass(): LiveRequest {
   // The casts here and at the end, because the types of some runtimes declare as properties what the class has as accessors.
   const Base = Request as unknown as new (url: string, init: RequestInit) => object

@@ -34,12 +34,7 @@ export interface StartedBody {
   cancel(): void
 }
 
-/**
- * Reads the beginning of a body, or releases it if the method is `HEAD`. `onceOver` gets a function that cancels the body, to call
- * when its response is over.
- *
- * @throws the error of the body. Nothing has been sent yet, so the framework can still send an error response.
- */
+/** Reads the beginning of a body, so an error is thrown before anything is sent. `onceOver` gets what cancels the body. */
 export async function startBody(
   response: PlainResponse,
   method: string | undefined,
@@ -100,13 +95,7 @@ const endsOfSocket = new WeakMap<Socket, Set<() => void>>()
 
 type Listening = ServerResponse & { [LISTENERS]?: (() => void)[] }
 
-/**
- * Calls the listener once when the response is over, because it is complete or the client has disconnected; immediately if it
- * already is.
- *
- * Also listens to the socket, because a response that waits behind another one on its connection gets no `close` event
- * when the connection closes. Adds a single listener per socket, however many requests are pipelined.
- */
+/** Calls the listener when the response is over. A pipelined response gets no `close` event, so this listens to the socket, too. */
 export function whenOver(response: Listening, listener: () => void): void {
   const socket = socketOf(response)
   if (response.closed || socket?.destroyed) return listener()
@@ -132,10 +121,7 @@ export function socketOf({ req }: ServerResponse): Socket | undefined {
 /** How much of an unread body is read. Clients may send all of it before they read the response. */
 const MAX_DISCARDED = { bytes: 1024 ** 2, milliseconds: 500 }
 
-/**
- * Reads and discards what is left of the request's body once the response is over, because the connection couldn't serve the next
- * request otherwise. Closes the connection if too much is left. `stopReading` ends other reads of the body.
- */
+/** Discards the rest of a body once its response is over, for the next request. Closes the connection if too much is left. */
 export function discardBody(response: ServerResponse, stopReading?: () => Promise<unknown>): void {
   const { req: message } = response
   // Without a message of Node.js, there is no connection.

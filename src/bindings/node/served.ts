@@ -10,12 +10,8 @@ export interface Served {
 /** The property of a handler with the one for bindings. A registered symbol, which the core and all builds share. */
 const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
 
-interface PlainServed extends Omit<Served, 'handler'> {
-  readonly handler: PlainHandler
-}
-
 /** @throws TypeError unless the argument has a `handler` and a `basePath`. */
-export function checkServed({ handler, basePath }: Served, binding: string): PlainServed {
+export function checkServed({ handler, basePath }: Served, binding: string) {
   if (typeof handler !== 'function' || typeof basePath !== 'string') {
     throw new TypeError(`${binding} expects the result of createS3Server() or db().`)
   }

@@ -13,9 +13,8 @@ export interface RequestLocation {
 const HOST = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
 /**
- * Returns the absolute URL of a request. Concatenates the parts, because resolving a target such as `//elsewhere/path`
- * against a base would change the host. A host that is missing or invalid becomes `localhost`. One without a port gets the
- * forwarded one, but not 80 or 443, which can be that of the proxy behind the one that clients connect to.
+ * Concatenates the URL of a request, because a target such as `//elsewhere/path` would change the host. An invalid host becomes
+ * `localhost`. A forwarded port is added, but not 80 or 443, which can be that of an inner proxy.
  */
 export function requestURL({ protocol, host: given, port, target }: RequestLocation): string {
   const scheme = protocol === 'https' ? 'https' : 'http'
@@ -26,12 +25,7 @@ export function requestURL({ protocol, host: given, port, target }: RequestLocat
   return `${scheme}://${known ? host : 'localhost'}${originForm(target)}`
 }
 
-/**
- * Returns a request target as path and query, starting with a slash. Drops the scheme and authority of an absolute target;
- * `*` becomes `/*`.
- *
- * Node decodes targets as Latin-1, and `URL` would encode the result as UTF-8. Percent-encoding the bytes preserves them.
- */
+/** Returns a target as path and query. Node decodes it as Latin-1, so its bytes are percent-encoded as they are. */
 export function originForm(target: string): string {
   const rest = target.startsWith('/') ? target : target.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i, '')
   const path = rest.startsWith('/') ? rest : `/${rest}`
@@ -45,10 +39,7 @@ export function pathOf(target: string): string {
   return end < 0 ? target : target.slice(0, end)
 }
 
-/**
- * Returns the mount path: what precedes the remaining path in the requested one. Returns `''` if the application has rewritten
- * the path.
- */
+/** Returns the mount path, which precedes the remaining one, or `''` if the application has rewritten the path. */
 export function mountBefore(requested: string, path: string): string {
   if (requested.endsWith(path)) return requested.slice(0, -path.length)
   // If the path ends with the mount path, routers add a slash that the client hasn't sent.
@@ -63,10 +54,7 @@ export interface MountedPath {
   readonly path: string
 }
 
-/**
- * Returns the path below the base path: `''`, or a path starting with a slash. Returns `null` for other requests. The base
- * path is either the end of the mount path or the start of the rest.
- */
+/** Returns the path below the base path, `''` or from a slash on, or `null`. The base ends the mount path or starts the rest. */
 export function belowBase(basePath: string, { mount, path }: MountedPath): string | null {
   if (mount.endsWith(basePath)) return path
   if (!path.startsWith(basePath)) return null
@@ -75,10 +63,8 @@ export function belowBase(basePath: string, { mount, path }: MountedPath): strin
 }
 
 /**
- * Returns the base path as it appears in the URL of a request with the path `whole`, of which `rest` is below the base.
- *
- * If `URL` normalizes the path (`..`), or a router has dropped a slash, the routers have matched a different path, and
- * accepting it would bypass their guards. The result is then `whole`, which has no endpoints below it.
+ * Returns the base path in the URL of a request with the path `whole`. If `URL` normalizes the path, the routers have matched another
+ * one, and accepting it would bypass their guards. The result is then `whole`, below which there are no endpoints.
  */
 export function basePathInURL(request: Request, whole: string, rest: string): string {
   if (pathInURL(request.url) !== whole || !whole.endsWith(rest)) return whole
