@@ -77,10 +77,7 @@ const S3_ENTRY: string = './s3.js'
 /** Services other than AWS ignore it, but the SDK requires one. */
 const ANY_REGION = 'us-east-1'
 
-/**
- * Runs work on S3, with the credentials and the region that the AWS SDK finds in the environment and in its files.
- * @throws UsageError if the endpoint is not an http(s) URL or the SDK is not installed.
- */
+/** Runs work on S3 with the SDK's own settings. @throws UsageError for an invalid endpoint, or if the SDK is not installed. */
 export async function withBucket<T>(
   store: StorageObjectStore,
   { s3Endpoint: endpoint, bucketName: names }: ServiceOptions,

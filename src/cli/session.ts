@@ -2,7 +2,7 @@ import { StorageError, type JobFailure, type JobOptions, type StorageObjectStore
 import { printable } from '../core/printable.js'
 import type { FoundDatabase } from './databases/find-database.js'
 import { causesOf } from './failure-report.js'
-import { EXIT, Interrupted, type ExitCode, type Interruption } from './exit.js'
+import { EXIT, Interrupted, type Interruption } from './exit.js'
 import { count, counted, shellQuoted } from './format.js'
 import type { Item, Output } from './output.js'
 
@@ -32,10 +32,7 @@ export interface Step {
   readonly items?: readonly Item[]
 }
 
-/**
- * Runs long work step by step and shows its progress. A signal ends it between two steps. Prints the summary however it
- * ends. Resolves to the number of items processed.
- */
+/** Runs long work in steps, ends it on a signal between two of them, and prints the summary. Resolves to the number of items. */
 export async function inSteps(
   { output, interruption }: Session,
   work: LongWork,
@@ -112,24 +109,35 @@ export async function list<Row, Position>(
 /** Milliseconds between two lines of progress, so that a million items don't make a million lines. */
 const PROGRESS_INTERVAL = 250
 
-/**
- * Runs a job and shows its progress. A signal ends it once what is in progress is done; then `checkpoint` throws. If the job
- * rejects, `resume` says how to go on after what it has done.
- */
-export async function runJob<Result>(
+interface Job<Result> {
+  /** Number of items, if known. */
+  readonly total?: number | null
+  /** Describes the result for people. */
+  readonly summary: (result: Result) => string
+  /** Says how to go on after an interruption or a failure. `after`: the last key that is done, if the job has an order. */
+  readonly resume: (after: string | null) => string | null
+}
+
+/** `failed` has the first failures, and `failures` is the number of all. `after`: the last key that is done. */
+interface JobResult {
+  readonly failed?: readonly JobFailure[]
+  readonly failures?: number
+  readonly after?: string | null
+}
+
+/** Runs a job, shows its progress and prints its result. @throws Interrupted if a signal ended it. */
+export async function runJob<Result extends JobResult>(
   { output, interruption }: Session,
-  {
-    total = null,
-    resume,
-  }: { readonly total?: number | null; readonly resume: (after: string | null) => string | null },
-  job: (options: Required<Pick<JobOptions, 'signal' | 'onProgress'>>) => Promise<Result>,
+  run: (options: Required<Pick<JobOptions, 'signal' | 'onProgress'>>) => Promise<Result>,
+  { total = null, summary, resume }: Job<Result>,
 ): Promise<Result> {
   const progress = output.progress(total)
   let shownAt = 0
   let position: string | null = null
   interruption.finishSteps()
+  let result: Result
   try {
-    return await job({
+    result = await run({
       signal: interruption.signal,
       onProgress({ done, after }) {
         position = after ?? null
@@ -144,35 +152,20 @@ export async function runJob<Result>(
     const advice = resume(position)
     if (advice !== null && mayPass(error)) output.note(advice)
     throw error
-  } finally {
-    progress.end()
   }
-}
-
-/** What a command prints once its job has ended. */
-interface JobEnd {
-  /** Printed as the last JSON line. `failed` has the first failures, and `failures` is the number of all. */
-  readonly result: object & { readonly failed?: readonly JobFailure[]; readonly failures?: number }
-  /** Printed for people. */
-  readonly summary: string
-  /** How to go on after an interruption or a failure. */
-  readonly resume: string | null
-}
-
-/** Prints the end of a job, and returns whether an item failed. @throws Interrupted if a signal ended it. */
-export async function printEnd(
-  { output, interruption }: Session,
-  { result: { failed = [], failures, ...counts }, summary, resume }: JobEnd,
-): Promise<ExitCode> {
+  progress.end()
+  const { failed = [], failures, ...counts } = result
   await output.items(failed.map(failedItem))
   const more = (failures ?? 0) - failed.length
   if (more > 0) output.note(`${count(more)} more failed.`)
   await output.items([{ json: { ...counts, failed: failures }, text: null }])
-  output.summary(summary)
-  const mayGoOn = interruption.signal.aborted || failed.some(({ error }) => mayPass(error))
-  if (resume !== null && mayGoOn) output.note(resume)
+  output.summary(summary(result))
+  const advice = resume(result.after ?? null)
+  // `after` is beyond the failures.
+  const mayRetry = result.after === undefined && failed.some(({ error }) => mayPass(error))
+  if (advice !== null && (interruption.signal.aborted || mayRetry)) output.note(advice)
   await interruption.checkpoint()
-  return failures ? EXIT.found : EXIT.ok
+  return result
 }
 
 /** Whether a repeated command may succeed. A refusal, such as that of a quota, is final. */

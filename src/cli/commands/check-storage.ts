@@ -3,7 +3,7 @@ import type { ImportedItem, StorageDifference } from '../../index.js'
 import { runCheck, TEN_YEARS } from '../../server/jobs/check-storage/check-storage.js'
 import { printable } from '../../core/printable.js'
 import { loadSelect, withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
-import { printEnd, resumeAfter, runJob } from '../session.js'
+import { resumeAfter, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
 import { bytes, count, counted } from '../format.js'
@@ -40,23 +40,23 @@ export function addCheckStorage(cli: Cli): void {
           await session.output.items([itemOf(difference)])
           return null
         }
-        const result = await withBucket(session.store, options, (context) =>
-          runJob(session, { resume: resumeAfter }, (job) =>
-            runCheck(
-              { ...context, bucket },
-              { ...job, prefix, after, olderThanSeconds, ignore, onDifference },
-            ),
+        const { missing, changed, unrecorded } = await withBucket(session.store, options, (context) =>
+          runJob(
+            session,
+            (job) =>
+              runCheck(
+                { ...context, bucket },
+                { ...job, prefix, after, olderThanSeconds, ignore, onDifference },
+              ),
+            {
+              summary: ({ items, rows, missing, changed, unrecorded, accepted }) =>
+                `Compared ${counted(items, 'item')} of the bucket with ${counted(rows, 'row')}: ` +
+                `${count(missing)} missing, ${count(changed)} changed, ${count(unrecorded)} unrecorded` +
+                `${options.acceptEtags ? `, ${count(accepted)} accepted` : ''}.`,
+              resume: resumeAfter,
+            },
           ),
         )
-        const { items, rows, missing, changed, unrecorded, accepted } = result
-        await printEnd(session, {
-          result,
-          summary:
-            `Compared ${counted(items, 'item')} of the bucket with ${counted(rows, 'row')}: ` +
-            `${count(missing)} missing, ${count(changed)} changed, ${count(unrecorded)} unrecorded` +
-            `${options.acceptEtags ? `, ${count(accepted)} accepted` : ''}.`,
-          resume: resumeAfter(result.after),
-        })
         return missing + changed + unrecorded > 0 ? EXIT.found : EXIT.ok
       }),
     )

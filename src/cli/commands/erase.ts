@@ -2,7 +2,7 @@ import { ERASURES_AT_ONCE, runErasure } from '../../server/jobs/erase-scope.js'
 import { bytesOf } from '../../server/storage.js'
 import { printable } from '../../core/printable.js'
 import { withBucket, withServiceOptions, type ServiceOptions } from '../bucket.js'
-import { printEnd, REPEAT, runJob } from '../session.js'
+import { REPEAT, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
 import { EXIT } from '../exit.js'
@@ -37,19 +37,18 @@ export function addErase(cli: Cli): void {
             output.note('Nothing was erased.')
             return EXIT.ok
           }
-          const result = await withBucket(store, options, async (context) => {
+          const { failures } = await withBucket(store, options, async (context) => {
             // A bucket that can't be reached ends the command before it has removed the first row.
             const [first] = (await store.listByScope({ scope, limit: 1, fromPrimary: true })).objects
             if (first) await context.storage.head(bytesOf(first))
-            return runJob(session, { resume: () => REPEAT }, (job) => runErasure(context, { ...job, scope }))
+            return runJob(session, (job) => runErasure(context, { ...job, scope }), {
+              summary: ({ objects, bytes: size, reservations, history }) =>
+                `Erased ${counted(objects, 'object')} (${bytes(size)}), ` +
+                `${counted(reservations, 'upload')} and ${counted(history, 'row')} of history.`,
+              resume: () => REPEAT,
+            })
           })
-          return printEnd(session, {
-            result,
-            summary:
-              `Erased ${counted(result.objects, 'object')} (${bytes(result.bytes)}), ` +
-              `${counted(result.reservations, 'upload')} and ${counted(result.history, 'row')} of history.`,
-            resume: REPEAT,
-          })
+          return failures > 0 ? EXIT.found : EXIT.ok
         },
         { connections: ERASURES_AT_ONCE },
       ),

@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from 'commander'
 import { runImport } from '../../server/jobs/import-objects.js'
 import { loadSelect, withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
-import { printEnd, resumeAfter, runJob } from '../session.js'
+import { resumeAfter, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
+import { EXIT } from '../exit.js'
 import { count } from '../format.js'
 
 interface ImportOptions extends BucketOptions {
@@ -31,18 +32,20 @@ export function addImport(cli: Cli): void {
         async (session) => {
           const { bucket, keyPrefix: prefix, after, concurrency, dryRun = false } = options
           const select = await loadSelect(options.map)
-          const result = await withBucket(session.store, options, (context) =>
-            runJob(session, { resume: resumeAfter }, (job) =>
-              runImport({ ...context, bucket }, { ...job, prefix, after, select, concurrency, dryRun }),
+          const { failures } = await withBucket(session.store, options, (context) =>
+            runJob(
+              session,
+              (job) =>
+                runImport({ ...context, bucket }, { ...job, prefix, after, select, concurrency, dryRun }),
+              {
+                summary: ({ imported, known, skipped, failures }) =>
+                  `${dryRun ? 'Would import' : 'Imported'} ${count(imported)}, ` +
+                  `known ${count(known)}, skipped ${count(skipped)}, failed ${count(failures)}.`,
+                resume: resumeAfter,
+              },
             ),
           )
-          return printEnd(session, {
-            result,
-            summary:
-              `${dryRun ? 'Would import' : 'Imported'} ${count(result.imported)}, ` +
-              `known ${count(result.known)}, skipped ${count(result.skipped)}, failed ${count(result.failures)}.`,
-            resume: session.interruption.signal.aborted ? resumeAfter(result.after) : null,
-          })
+          return failures > 0 ? EXIT.found : EXIT.ok
         },
         { connections: Math.min(options.concurrency ?? CONNECTIONS, CONNECTIONS) },
       ),

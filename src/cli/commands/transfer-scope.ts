@@ -1,8 +1,9 @@
 import { runTransfer } from '../../server/jobs/transfer-scope.js'
 import { printable } from '../../core/printable.js'
 import { contextOf } from '../bucket.js'
-import { printEnd, REPEAT, runJob } from '../session.js'
+import { REPEAT, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
+import { EXIT } from '../exit.js'
 import { counted } from '../format.js'
 
 interface TransferScopeOptions {
@@ -34,14 +35,17 @@ export function addTransferScope(cli: Cli): void {
       cli.withDatabase(async (session) => {
         const { store } = session
         const total = await store.countByScope(from, 'active')
-        const result = await runJob(session, { total, resume: () => REPEAT }, (job) =>
-          runTransfer(contextOf(store), { ...job, from, to, quota: { maxBytes, maxFiles } }),
+        const { failures } = await runJob(
+          session,
+          (job) => runTransfer(contextOf(store), { ...job, from, to, quota: { maxBytes, maxFiles } }),
+          {
+            total,
+            summary: ({ transferred }) =>
+              `Transferred ${counted(transferred, 'object')} to ${printable(to)}.`,
+            resume: () => REPEAT,
+          },
         )
-        return printEnd(session, {
-          result,
-          summary: `Transferred ${counted(result.transferred, 'object')} to ${printable(to)}.`,
-          resume: REPEAT,
-        })
+        return failures > 0 ? EXIT.found : EXIT.ok
       }),
     )
 }

@@ -17,12 +17,7 @@ const PARTS =
   /^([a-z][a-z0-9+.-]*:)\/\/(?:([^:@/?#\s]*)(?::([^:@/?#\s]*))?@)?([^@/?#\s]*)(\/[^@?#\s]*)?(\?[^@#\s]*)?$/i
 const SECRET_PARAMETER = /(?:pass|secret|token|key)/i
 
-/**
- * Parses a database URL.
- *
- * @throws UsageError if it is invalid. The message doesn't repeat the text: with an unencoded `/` or `#` in the password,
- * there is no telling where the password ends.
- */
+/** Parses a database URL. @throws UsageError without the text, because it is unclear where a malformed password ends. */
 export function readDatabaseURL(text: string, source: string): DatabaseURL {
   const match = PARTS.exec(text)
   if (!match) {
@@ -83,10 +78,7 @@ function mayHavePassword(text: string): boolean {
 /** A parameter of a connection string of libpq, or of a URL. */
 const PASSWORD_PARAMETER = /\bpassword\s*=/i
 
-/**
- * Returns whether the text is a database URL, a connection string with a password, or any URL with one. Scopes and routes may be
- * other URLs or e-mail addresses.
- */
+/** Returns whether the text is a database URL, or has a password in it. Scopes and routes may be other URLs or e-mail addresses. */
 function isSecretURL(text: string): boolean {
   const [scheme, ...rest] = text.split('://')
   return (
@@ -96,12 +88,7 @@ function isSecretURL(text: string): boolean {
   )
 }
 
-/**
- * Refuses a URL in any place but `--url`. Elsewhere it would be a schema, a prefix or a scope, which output shows, with the
- * password.
- *
- * @throws UsageError that doesn't repeat the URL.
- */
+/** Refuses a URL anywhere but in `--url`, because output would show it. @throws UsageError that doesn't repeat the URL. */
 export function refuseMisplacedURL(args: readonly string[]): void {
   for (const [index, argument] of args.entries()) {
     const [, attachedTo, attached] = /^--([a-z-]+)=(.*)$/s.exec(argument) ?? []
