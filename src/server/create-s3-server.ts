@@ -3,14 +3,15 @@ import { createHandler, type Handler } from '../core/http/handler.js'
 import type { InstalledPlugin, RecordKeeper, ServerPlugin } from '../core/plugin.js'
 import { createReport } from '../core/reporter.js'
 import type { OwnedReference } from '../core/store/records.js'
-import { RefusedPuts } from './attempts/refused-puts.js'
+import { refusedPutReport } from './attempts/refused-puts.js'
 import { EventRunner } from './events/runner.js'
 import { createFiles, type ServerFiles } from './files/files.js'
 import { deleteEndpoint } from './http/delete.js'
 import { multipartEndpoints } from './http/multipart.js'
 import { readingEndpoints } from './http/reading.js'
 import { uploadEndpoints } from './http/uploads.js'
-import { checks, serverPolicy, type S3ServerOptions, type ServerPolicy } from './options.js'
+import { serverPolicy, type S3ServerOptions, type ServerPolicy } from './options.js'
+import { checks } from './routes.js'
 import { mapStorageErrors, storageSubtrees } from './storage.js'
 import { attachDependencies, type ServerDependencies } from './dependencies.js'
 import { DEFAULT_URL_SECONDS } from './url-terms.js'
@@ -63,7 +64,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   const uploadSeconds = policy.upload?.urlSeconds ?? DEFAULT_URL_SECONDS
   const dependencies: ServerDependencies = {
     ...{ storage, records, bucket, buckets, download, uploadSeconds, report, now, events },
-    refusedPuts: new RefusedPuts(report, now),
+    reportRefusedPut: refusedPutReport(report, now),
   }
 
   const handler = createHandler({

@@ -2,14 +2,12 @@ import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
 import type { RecordKeeper } from '../core/plugin.js'
 import type { Report } from '../core/reporter.js'
 import type { StorageObject } from '../core/store/records.js'
-import type { RefusedPuts } from './attempts/refused-puts.js'
+import type { refusedPutReport } from './attempts/refused-puts.js'
 import type { EventRunner } from './events/runner.js'
 
-/** How long download URLs are valid. */
 export interface DownloadLifetimes {
   /** Returns the lifetime of a URL in whole seconds. @throws StorageError `INTERNAL_ERROR` */
   readonly urlSecondsOf: (object: StorageObject) => number
-  /** The longest lifetime, in seconds. */
   readonly maxSeconds: number
 }
 
@@ -26,7 +24,7 @@ export interface ServerDependencies {
   /** Lifetime of an upload URL, in seconds. */
   readonly uploadSeconds: number
   readonly report: Report
-  readonly refusedPuts: RefusedPuts
+  readonly reportRefusedPut: ReturnType<typeof refusedPutReport>
   readonly now: () => Date
   /** `null` without `onEvent`. */
   readonly events: EventRunner | null

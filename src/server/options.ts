@@ -3,7 +3,7 @@ import type { Guard } from '../core/guards.js'
 import { checkBasePath, DEFAULT_BASE_PATH } from '../core/http/handler.js'
 import type { ObjectStorage } from '../core/object-storage.js'
 import type { OperationObserver } from '../core/observer.js'
-import { isObject, OptionChecks } from '../core/option-checks.js'
+import { isObject } from '../core/option-checks.js'
 import type { ServerPlugin } from '../core/plugin.js'
 import type { ErrorListener } from '../core/reporter.js'
 import { copyObject, type StorageObject } from '../core/store/records.js'
@@ -11,7 +11,7 @@ import { shown } from '../core/store/validation/checks.js'
 import type { DownloadLifetimes } from './dependencies.js'
 import { DEFAULT_HANDLER_SECONDS, type EventHandler } from './events/delivery.js'
 import type { WaitUntil } from './events/runner.js'
-import { routeTable, type UploadRoute } from './routes.js'
+import { checks, routeTable, type UploadRoute } from './routes.js'
 import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from './url-terms.js'
 
 export interface DeleteOptions {
@@ -36,13 +36,8 @@ export interface MultipartOptions {
   readonly expiresIn?: number | null | undefined
 }
 
-interface DownloadGuard {
-  /** Runs after the ownership check. */
-  readonly guard?: Guard | null | undefined
-}
-
 /** Options of downloads. `expiresIn` is a number of seconds, or a function that needs `maxExpiresIn`. */
-export type DownloadOptions = DownloadGuard &
+export type DownloadOptions = DeleteOptions &
   (
     | {
         /** Lifetime of a download URL in whole seconds, 1 to 604800 (7 days). Default 900. */
@@ -112,15 +107,8 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
   readonly now?: (() => Date) | null | undefined
 }
 
-export const checks = new OptionChecks('createS3Server')
+export type OperationPolicy = NonNullable<ReturnType<typeof operationOption>>
 
-/** The validated options of one operation. */
-export interface OperationPolicy {
-  readonly guard: Guard | null
-  readonly urlSeconds: number
-}
-
-/** The validated options of downloads. */
 export interface DownloadPolicy extends DownloadLifetimes {
   readonly guard: Guard | null
 }
@@ -132,7 +120,7 @@ export type ServerPolicy = ReturnType<typeof serverPolicy>
 export function serverPolicy(options: S3ServerOptions) {
   checks.options(options)
   const bucket = checks.text('bucket', options.bucket, 'bucket')
-  const routes = routeTable(checks, options.routes ?? { default: {} }, bucket)
+  const routes = routeTable(options.routes ?? { default: {} }, bucket)
   const further = bucketsOption(options.buckets ?? [])
   return {
     storage: storageOption(options.storage),
@@ -179,7 +167,7 @@ function hasMethods<T extends object>(value: T, names: readonly (keyof T)[]): bo
 function operationOption(
   name: 'upload' | 'multipart' | 'delete',
   value: boolean | UploadOptions | null | undefined,
-): OperationPolicy | null {
+) {
   const given = enabled(name, value)
   return (
     given && { guard: given.guard, urlSeconds: secondsOption(`${name}.expiresIn`, given.options.expiresIn) }
@@ -227,8 +215,10 @@ function pluginsOption(plugins: readonly ServerPlugin[]): readonly ServerPlugin[
   if (!Array.isArray(known))
     throw checks.error(`plugins must be an array that includes db() (got ${shown(known)}).`)
   const ids = new Set(['handler', 'basePath', 'files'])
-  for (const { id, install } of plugins.map(pluginOption)) {
-    if (typeof id !== 'string' || id === '' || typeof install !== 'function') {
+  for (const plugin of plugins) {
+    const given: Partial<ServerPlugin> = isObject(plugin) ? plugin : {}
+    const { id } = given
+    if (typeof id !== 'string' || id === '' || typeof given.install !== 'function') {
       throw checks.error(
         'plugins must contain plugins such as db(), each with a string id and an install function.',
       )
@@ -237,8 +227,4 @@ function pluginsOption(plugins: readonly ServerPlugin[]): readonly ServerPlugin[
     ids.add(id)
   }
   return plugins
-}
-
-function pluginOption(plugin: ServerPlugin): Partial<ServerPlugin> {
-  return isObject(plugin) ? plugin : {}
 }

@@ -2,7 +2,7 @@ import { hexOf, truncateToBytes } from '../core/bytes.js'
 import { refusalOf, StorageError, toStorageError } from '../core/errors.js'
 import type { Guard } from '../core/guards.js'
 import { essenceOf, repairedMediaType } from '../core/http/media-type.js'
-import { isObject, type OptionChecks } from '../core/option-checks.js'
+import { isObject, OptionChecks } from '../core/option-checks.js'
 import type { ObjectMetadata } from '../core/store/records.js'
 import { checkText, invalid, shown, TEXT_LIMITS } from '../core/store/validation/checks.js'
 import { checkMetadata } from '../core/store/validation/metadata.js'
@@ -54,23 +54,20 @@ export interface UploadRoute {
   readonly guard?: Guard | null | undefined
 }
 
-/** A validated route with its defaults filled in. */
 export type RoutePolicy = ReturnType<typeof routePolicy>
 
 /** The routes by name. A `Map`, because a requested name must not match an inherited property such as `constructor`. */
 export type RouteTable = ReadonlyMap<string, RoutePolicy>
 
+export const checks = new OptionChecks('createS3Server')
+
 /** Validates the `routes` option. @throws TypeError if a route is invalid, or if there is none. */
-export function routeTable(
-  checks: OptionChecks,
-  routes: Readonly<Record<string, UploadRoute>>,
-  bucket: string,
-): RouteTable {
+export function routeTable(routes: Readonly<Record<string, UploadRoute>>, bucket: string): RouteTable {
   if (!isObject(routes)) {
     throw checks.error(`routes must be an object of upload routes by name (got ${shown(routes)}).`)
   }
   const table = new Map(
-    Object.entries(routes).map(([name, route]) => [name, routePolicy(checks, name, route, bucket)]),
+    Object.entries(routes).map(([name, route]) => [name, routePolicy(name, route, bucket)]),
   )
   if (table.size === 0) {
     throw checks.error('routes must have at least one route. Omit it to get a single route named "default".')
@@ -78,7 +75,7 @@ export function routeTable(
   return table
 }
 
-function routePolicy(checks: OptionChecks, name: string, route: UploadRoute, serverBucket: string) {
+function routePolicy(name: string, route: UploadRoute, serverBucket: string) {
   checks.text(`the route name ${shown(name)}`, name, 'route')
   const option = /^[A-Za-z_$][\w$]*$/.test(name) ? `routes.${name}` : `routes[${JSON.stringify(name)}]`
   if (!isObject(route)) throw checks.error(`${option} must be an object (got ${shown(route)}).`)
@@ -88,19 +85,15 @@ function routePolicy(checks: OptionChecks, name: string, route: UploadRoute, ser
     bucket: checks.text(`${option}.bucket`, bucket ?? serverBucket, 'bucket'),
     overwrite: checks.boolean(`${option}.overwrite`, overwrite) ?? false,
     maxFileSize: checks.integer(`${option}.maxFileSize`, maxFileSize ?? null, 0, Number.MAX_SAFE_INTEGER),
-    contentTypes: contentTypesOption(checks, `${option}.contentTypes`, contentTypes),
+    contentTypes: contentTypesOption(`${option}.contentTypes`, contentTypes),
     key: checks.function(`${option}.key`, key),
     /** `false`: clients must not send any. `null`: what they send is stored. */
-    metadata: metadataOption(checks, `${option}.metadata`, metadata),
+    metadata: metadataOption(`${option}.metadata`, metadata),
     guard: checks.function(`${option}.guard`, guard),
   }
 }
 
-function metadataOption(
-  checks: OptionChecks,
-  option: string,
-  value: UploadRoute['metadata'],
-): false | MetadataFunction | null {
+function metadataOption(option: string, value: UploadRoute['metadata']): false | MetadataFunction | null {
   if (value === undefined || value === null) return null
   if (value !== false && typeof value !== 'function') {
     throw checks.error(`${option} must be false or a function (got ${shown(value)}).`)
@@ -108,7 +101,7 @@ function metadataOption(
   return value
 }
 
-function contentTypesOption(checks: OptionChecks, option: string, types: unknown): readonly string[] | null {
+function contentTypesOption(option: string, types: unknown): readonly string[] | null {
   if (types === undefined || types === null) return null
   if (!Array.isArray(types) || types.length === 0) {
     const given = Array.isArray(types) ? 'an empty array' : shown(types)
@@ -121,10 +114,7 @@ function contentTypesOption(checks: OptionChecks, option: string, types: unknown
   )
 }
 
-/**
- * Returns the route with this name. A server with a single route uses it if the request names none.
- * @throws StorageError `VALIDATION_ERROR` (`route`) if the name is unknown, or missing where there are several routes.
- */
+/** Returns the route with this name, or the only one. @throws StorageError `VALIDATION_ERROR` (`route`) */
 export function routeOf(table: RouteTable, name: unknown): RoutePolicy {
   const [only, ...others] = table.values()
   if (name === undefined || name === null) {
@@ -218,10 +208,7 @@ function randomKey(route: string): string {
   return `${prefix}/${hexOf(random)}`
 }
 
-/**
- * Returns the storage key of an attempt for a key that the application chose: the key with the attempt id appended. Long
- * keys are truncated to the limit of S3, and the segments `.` and `..`, which URLs resolve, become underscores.
- */
+/** Returns the key with the attempt id appended, cut to the limit of S3. URLs would resolve the segments `.` and `..`. */
 function attemptStorageKey(key: string, attemptId: string): string {
   // In ASCII, so a character is a byte.
   const suffix = `~${attemptId}`

@@ -7,7 +7,6 @@ import type { Subtree } from '../core/http/handler.js'
 /** The server path below which a storage can serve its own signed URLs. */
 const PREFIX = '/_storage'
 
-/** Returns the subtree of a storage that serves its own signed URLs, or none. */
 export function storageSubtrees(storage: ObjectStorage): readonly Subtree[] {
   const serve = storage.serve?.bind(storage)
   return serve ? [{ prefix: PREFIX, operation: 'storage', serve }] : []
@@ -65,10 +64,7 @@ export interface SignalSource {
   readonly signal: AbortSignal
 }
 
-/**
- * Returns the bucket and key under which the storage holds the bytes of a record. The signal is read when the storage asks for
- * it, because bindings create the signal of a request only then.
- */
+/** Returns where the bytes of a record are. The signal is read on demand, because bindings create that of a request only then. */
 export function bytesOf(row: StorageObject, source?: SignalSource): BytesReference {
   const { bucket } = row
   const key = row.storageKey ?? row.key

@@ -8,10 +8,7 @@ export const DEFAULT_URL_SECONDS = 900
 /** Longest lifetime of a signed URL, in seconds. S3 signatures (V4) expire after 7 days. */
 export const LONGEST_URL_SECONDS = 7 * 24 * 60 * 60
 
-/**
- * Returns the period of a download URL that browsers can cache. Every call within the same third of `urlSeconds` returns the
- * same period, and so the same URL. It is valid for the other two thirds at least.
- */
+/** Returns the same period for every call within a third of `urlSeconds`, so that browsers can cache the URL. */
 export function cacheablePeriod(now: Date, urlSeconds: number): { signedAt: Date; expiresAt: Date } {
   const third = (urlSeconds * 1000) / 3
   const signedAt = new Date(Math.floor(now.getTime() / third) * third)
@@ -23,10 +20,7 @@ export const DISPOSITIONS = ['inline', 'attachment'] as const satisfies readonly
 /** Types that browsers show without running any code of the file. */
 const SHOWN = /^(?:image|audio|video)\/|^(?:application\/pdf|text\/plain)$/
 
-/**
- * Returns the type of a response with the bytes, and `inline` only for types that a browser can show safely on their origin. Types
- * such as `image/svg+xml` can contain scripts.
- */
+/** Returns the type to serve, and `inline` only for types that are safe on the bytes' origin. `image/svg+xml` can have scripts. */
 export function presentationOf(
   contentType: string | null,
   wanted: Disposition,

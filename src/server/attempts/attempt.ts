@@ -1,7 +1,6 @@
 import { StorageError } from '../../core/errors.js'
 import { essenceOf } from '../../core/http/media-type.js'
 import type { StoredBytes } from '../../core/object-storage.js'
-import type { RecordKeeper } from '../../core/plugin.js'
 import type { ErrorContext } from '../../core/reporter.js'
 import { createAttemptId, timeOfAttempt } from '../../core/store/attempt-id.js'
 import type { RemoveInput } from '../../core/store/contract.js'
@@ -39,10 +38,7 @@ export function uploadReservationSeconds(
 
 const EXPIRED = 'The upload has expired. Start a new one.'
 
-/**
- * Returns when a URL that is signed now expires. A URL never outlives its reservation.
- * @throws StorageError `OBJECT_NOT_FOUND` if the reservation has expired.
- */
+/** Returns when a URL that is signed now expires. @throws StorageError `OBJECT_NOT_FOUND` if its reservation has expired. */
 export function urlExpiry({ expiresAt }: StorageObject, urlSeconds: number, now: Date): Date {
   if (expiresAt === null || expiresAt <= now) throw notFound(EXPIRED)
   const urlEnd = secondsAfter(now, urlSeconds)
@@ -60,11 +56,7 @@ export interface ReservationTerms {
 /** How many expired reservations one request may settle to free quota. */
 const SETTLED_PER_REQUEST = 100
 
-/**
- * Reserves an upload and returns the pending row. If the quota is exceeded, settles the expired reservations of the scope
- * and tries once more.
- * @throws StorageError `KEY_CONFLICT` or `QUOTA_EXCEEDED`.
- */
+/** Reserves an upload. If the quota is exceeded, settles expired reservations of the scope and tries once more. */
 export async function reserveUpload(
   dependencies: ServerDependencies,
   upload: UploadRequest,
@@ -119,10 +111,7 @@ async function refuseOverwrite(
   })
 }
 
-/**
- * Settles expired reservations of a scope in known buckets, oldest first, up to the first failure. Returns `false` if it settled none of
- * them. Returns `true` if there are none (any more): a concurrent request may have settled them since the refusal.
- */
+/** Settles expired reservations up to the first failure. Returns whether to reserve again, also if none are left by now. */
 async function settleExpired(
   dependencies: ServerDependencies,
   scope: string,
@@ -164,11 +153,8 @@ export async function releaseOnFailure<T>(
 const LOOKS_AGAIN = [250, 500, 1000, 2000]
 
 /**
- * Confirms an attempt if the stored bytes match its upload request. Continues after the client disconnects, because the upload is
- * finished; only `stop` ends it. If the bucket has taken the bytes, waits for them, because some buckets show new ones late.
- *
- * @throws StorageError `UPLOAD_MISMATCH`. If nothing is stored yet, the reservation stays. If other bytes are stored, the
- * attempt is released and its bytes are removed.
+ * Confirms an attempt if the stored bytes match its upload request; if others are stored, ends it. Only `stop` ends this early: the
+ * upload is finished. If the bucket has taken the bytes, waits for them, because some buckets show new ones late.
  */
 export async function confirmUpload(
   dependencies: ServerDependencies,
@@ -186,7 +172,10 @@ export async function confirmUpload(
     stored = await storage.head(bytesOf(row, stop))
   }
   if (stored === null) throw incomplete(row, dependencies.now(), 'Nothing has been uploaded yet.')
-  if (matchesRequest(row, stored)) return confirmMatching(records, row, stored, context.request)
+  if (matchesRequest(row, stored)) {
+    const { size, eTag } = stored
+    return records.confirm({ bucket, key, id, scope, size, eTag }, context.request)
+  }
 
   // The row goes first. Once the attempt has ended it can no longer be confirmed, so its bytes can't be in use.
   const ended = await records.objects.release({ bucket, key, id, scope })
@@ -194,23 +183,7 @@ export async function confirmUpload(
   throw mismatch('The uploaded bytes do not match the upload request. Start a new upload.')
 }
 
-/**
- * Records an attempt as an object, for stored bytes that match its upload request.
- * @throws StorageError `OBJECT_NOT_FOUND` if the attempt has ended in the meantime.
- */
-function confirmMatching(
-  records: RecordKeeper,
-  { bucket, key, id, scope }: StorageObject,
-  { size, eTag }: StoredBytes,
-  request?: Request,
-): Promise<StorageObject> {
-  return records.confirm({ bucket, key, id, scope, size, eTag }, request)
-}
-
-/**
- * Returns whether stored bytes were written by this attempt and have the size and type of its upload request. Services spell
- * parameters of a type in their own way. An encoding would show readers other bytes.
- */
+/** Returns whether an attempt wrote these bytes. Services spell parameters of a type differently. An encoding changes the bytes. */
 function matchesRequest(attempt: StorageObject, stored: StoredBytes): boolean {
   return (
     stored.size === attempt.declaredSize &&
@@ -224,23 +197,21 @@ function matchesRequest(attempt: StorageObject, stored: StoredBytes): boolean {
 /** The result for an expired reservation. `gone`: another call has confirmed or released it in the meantime. */
 export type SettledReservation = 'confirmed' | 'released' | 'gone'
 
-/**
- * Ends an expired reservation without losing a finished upload: confirms it if the stored bytes match the upload request,
- * and otherwise releases it, which makes its bytes a leftover. Rejects without any change if the storage fails.
- */
+/** Ends an expired reservation: confirms a finished upload, and otherwise releases it. Changes nothing if the storage fails. */
 export async function settleReservation(
   { storage, records }: Pick<ServerDependencies, 'storage' | 'records'>,
   row: StorageObject,
   unconfirmed: 'confirm' | 'discard',
   signal?: AbortSignal,
 ): Promise<SettledReservation> {
+  const { bucket, key, id, scope } = row
   if (unconfirmed === 'confirm') {
     const stored = await storage.head(bytesOf(row, signal && { signal }))
     if (stored && matchesRequest(row, stored)) {
-      return confirmMatching(records, row, stored).then(() => 'confirmed', goneIfEnded)
+      const { size, eTag } = stored
+      return records.confirm({ bucket, key, id, scope, size, eTag }).then(() => 'confirmed', goneIfEnded)
     }
   }
-  const { bucket, key, id, scope } = row
   const released = await records.objects.release({ bucket, key, id, scope })
   return released ? 'released' : 'gone'
 }
@@ -261,10 +232,7 @@ export function settlementBatches<T>(items: readonly T[]): T[][] {
   )
 }
 
-/**
- * Ends an attempt of this server that will not become an object: first the row, then its parts and bytes. Never rejects: what
- * fails is reported, and `cleanUp` does it later. Changes nothing if the attempt has ended or has become an object.
- */
+/** Ends an attempt that is still pending: first the row, then its parts and bytes. Reports failures: `cleanUp` retries. */
 export async function endAttempt(
   dependencies: ServerDependencies,
   { bucket, key, id, scope }: StorageObject,
@@ -273,8 +241,7 @@ export async function endAttempt(
   try {
     const ended = await dependencies.records.objects.release({ bucket, key, id, scope })
     if (!ended) return
-    const { uploadId } = ended
-    if (uploadId !== null) await abortMultipartUpload(dependencies, { ...ended, uploadId }, context)
+    await abortMultipartUpload(dependencies, ended, context)
     await removeBytes(dependencies, ended, context)
   } catch (error) {
     dependencies.report(error, context)
@@ -301,10 +268,7 @@ export async function removeObject(
   return removed
 }
 
-/**
- * Removes the bytes of a deleted record, if the library chose their storage key. Never rejects: the store has recorded a
- * leftover, so a failure is reported and `cleanUp` retries. Continues after the client disconnects.
- */
+/** Removes the bytes of a deleted record, unless they are the application's. Reports a failure: `cleanUp` retries the leftover. */
 async function removeBytes(
   { storage, report, uploadSeconds, now }: ServerDependencies,
   row: StorageObject,
@@ -320,14 +284,16 @@ async function removeBytes(
   }
 }
 
-/** Aborts the multipart upload of an ended attempt. Like {@link removeBytes}, it never rejects. */
+/** Aborts the multipart upload of an ended attempt, if it has one. Like {@link removeBytes}, it never rejects. */
 export async function abortMultipartUpload(
   { storage, report }: ServerDependencies,
-  row: StorageObject & { readonly uploadId: string },
+  row: StorageObject,
   context: ErrorContext,
 ): Promise<void> {
+  const { uploadId } = row
+  if (uploadId === null) return
   try {
-    await storage.multipart?.abort({ ...bytesOf(row), uploadId: row.uploadId })
+    await storage.multipart?.abort({ ...bytesOf(row), uploadId })
   } catch (error) {
     report(error, context)
   }
@@ -338,7 +304,6 @@ export function notFound(message?: string): StorageError {
   return new StorageError('OBJECT_NOT_FOUND', { message })
 }
 
-/** Like {@link notFound}, for an attempt. */
 export function attemptNotFound(): StorageError {
   return notFound('The upload does not exist. It may have ended or expired.')
 }

@@ -31,13 +31,11 @@ export function partCountOf(size: number): number {
   return Math.max(1, Math.ceil(size / partSizeOf(size)))
 }
 
-/** Returns the size of one part, in bytes. */
 export function sizeOfPart(size: number, partNumber: number): number {
   const partSize = partSizeOf(size)
   return Math.min(partSize, size - (partNumber - 1) * partSize)
 }
 
-/** The pending row of a multipart upload. */
 export type PendingMultipart = StorageObject & { readonly uploadId: string }
 
 /** Creates the multipart upload of a reservation in the bucket and records its id. Releases the reservation if that fails. */
@@ -50,8 +48,7 @@ export function beginMultipart(
 ): Promise<PendingMultipart> {
   const { multipart, records } = dependencies
   const { bucket, key, id } = reserved
-  // The bucket comes second: if a later step fails or the process stops, the store already has the storage key, and
-  // `cleanUp` finds the upload there even without its id.
+  // The bucket comes second, so `cleanUp` finds the upload under the storage key, even without its id, if a later step fails.
   return releaseOnFailure(dependencies, reserved, context, async () => {
     const { uploadId } = await multipart.create({
       ...bytesOf(reserved, signal && { signal }),
@@ -63,14 +60,14 @@ export function beginMultipart(
 }
 
 /**
- * Completes the upload in the bucket. Returns whether this call did. An earlier or concurrent request may have, so the caller
- * checks the object. `sent`: all parts, if the caller has just written them. Default: those that the bucket lists.
+ * Completes the upload in the bucket. Returns whether this call did, because another may have. Default of `sent`: the listed parts.
  * @throws StorageError `UPLOAD_MISMATCH`, before completing anything, if the parts do not match the upload request.
  */
 export async function completeInBucket(
-  { multipart, now }: MultipartDependencies,
+  multipart: MultipartStorage,
   row: StorageObject,
   at: MultipartReference,
+  now: () => Date,
   sent?: readonly StoredPart[],
 ): Promise<boolean> {
   let stored = sent ?? (await storedParts(multipart, at))

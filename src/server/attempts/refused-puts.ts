@@ -14,43 +14,34 @@ const MAX_ATTEMPTS = 1000
 
 const MAX_PER_MINUTE = 10
 
-/** Reports PUTs that the storage refused, which the server doesn't see: one of an attempt, and ten a minute of a scope. */
-export class RefusedPuts {
-  readonly #report: Report
-  readonly #now: () => Date
+/** Returns a reporter of PUTs that the storage refused, which the server doesn't see: one an attempt, and ten a minute a scope. */
+export function refusedPutReport(report: Report, now: () => Date) {
   /** By attempt, the oldest first. Times are in milliseconds. */
-  readonly #reported = new Map<string, { readonly scope: string; readonly at: number }>()
+  const reported = new Map<string, { readonly scope: string; readonly at: number }>()
 
-  constructor(report: Report, now: () => Date) {
-    this.#report = report
-    this.#now = now
-  }
-
-  /** Reports what the owner of an attempt says about it, if anything. */
-  report({ id, scope, bucket }: StorageObject, refused: RefusedPut | null, request: Request): void {
-    if (refused === null || this.#reported.has(id)) return
-    const at = this.#now().getTime()
+  return ({ id, scope, bucket }: StorageObject, refused: RefusedPut | null, request: Request): void => {
+    if (refused === null || reported.has(id)) return
+    const at = now().getTime()
     const minuteAgo = at - 60_000
     let ofScope = 0
-    for (const other of this.#reported.values()) {
+    for (const other of reported.values()) {
       if (other.scope === scope && other.at > minuteAgo) ofScope++
     }
     if (ofScope >= MAX_PER_MINUTE) return
-    this.#reported.set(id, { scope, at })
-    for (const [oldest, other] of this.#reported) {
-      if (this.#reported.size <= MAX_ATTEMPTS || other.at > minuteAgo) break
-      this.#reported.delete(oldest)
+    reported.set(id, { scope, at })
+    for (const [oldest, other] of reported) {
+      if (reported.size <= MAX_ATTEMPTS || other.at > minuteAgo) break
+      reported.delete(oldest)
     }
     const what =
       refused.status === null
         ? `The client could not read a response of the bucket ${quoted(bucket)} to a PUT. Its CORS rules or its address may be wrong.`
         : `The bucket ${quoted(bucket)} refused a PUT with status ${refused.status}.`
     const error = new Error(`${what} The client of upload ${id} reports: ${quoted(refused.message)}`)
-    this.#report(error, { request, operation: 'upload.put' })
+    report(error, { request, operation: 'upload.put' })
   }
 }
 
-/** Quotes a text for a log. */
 function quoted(text: string): string {
   return printable(JSON.stringify(text))
 }

@@ -18,10 +18,7 @@ interface Handled {
 export class Brake {
   readonly #objects = new RecentEntries<Handled>(REMEMBERED_OBJECTS)
 
-  /**
-   * Returns how many changes of the object were made within a minute while its handler ran here, if that is too many to call
-   * the handler now, and otherwise 0.
-   */
+  /** Returns how many changes the handler made to its object within a minute, if too many to call it now, and otherwise 0. */
   changesBefore({ object, createdAt, attempts }: StoredEvent, now: Date): number {
     const handled = this.#objects.get(keyId(object))
     if (!handled) return 0
@@ -32,7 +29,6 @@ export class Brake {
     return changes.length > MAX_CHANGES ? changes.length : 0
   }
 
-  /** Remembers that the handler has run for the object. */
   ran({ object }: StoredEvent, from: Date, to: Date): void {
     const name = keyId(object)
     const changes = this.#objects.get(name)?.changes ?? []

@@ -21,13 +21,11 @@ export interface EventContext {
  */
 export type EventHandler = (event: StoredEvent, context: EventContext) => unknown
 
-/** The methods of a store that deliver events. */
 export type EventStore = Pick<StorageObjectStore, 'claimEvents' | 'settleEvents' | 'extendClaims'>
 
 /** How often a claim is extended while it lasts. One extension may fail. */
 const EXTENSIONS_PER_CLAIM = 3
 
-/** Seconds that a handler may run by default. */
 export const DEFAULT_HANDLER_SECONDS = 3600
 
 /** A handler that has run for so many seconds is reported. Lost claims are reported at most once in that time. */
@@ -42,19 +40,16 @@ export const STOP_SECONDS = 30
 /** Gets what a handler throws, with its event, and failures of the store. */
 export type ReportDelivery = (error: unknown, event?: StoredEvent) => void
 
-/** Where events come from, and who handles them. */
 export interface EventSource {
   readonly store: EventStore
   readonly onEvent: EventHandler
   readonly report: ReportDelivery
   readonly now: () => Date
-  /** Seconds that the handler may run for one event. */
   readonly handlerSeconds: number
   readonly brake: Brake
 }
 
 export interface EventDeliveryOptions extends EventSource {
-  /** Seconds that a claim lasts unless it is extended. */
   readonly claimSeconds: number
   /** Called if the store fails to settle events. Resolves to whether to try again. */
   readonly settleAgain: (error: unknown) => Promise<boolean>
@@ -103,9 +98,8 @@ export class EventDelivery {
   }
 
   /**
-   * Claims events and starts their handlers. Calls `onStart` with the end of each delivery, which rejects if the event can't be
-   * settled: it then comes back when its claim expires. Events whose handlers haven't started when the signal aborts are
-   * due again at once. Returns the number of events.
+   * Claims events and starts their handlers, and returns their number. `onStart` gets the end of each delivery, which rejects if the
+   * event can't be settled. Events whose handlers haven't started when the signal aborts are due again at once.
    */
   async claim(
     input: Omit<ClaimEventsInput, 'claimSeconds'>,
@@ -269,7 +263,6 @@ export class EventDelivery {
     this.#extend().catch((error: unknown) => this.#options.report(error))
   }
 
-  /** Extends all claims. Rejects if the store fails. */
   #extend(): Promise<void> {
     this.#stopExtending()
     this.#extension ??= this.#extendAll().finally(() => {
@@ -328,10 +321,7 @@ function selfChangeError({ object }: StoredEvent, changes: number): Error {
 const FIRST_WAIT = 1000
 const LONGEST_WAIT = 60 * 60 * 1000
 
-/**
- * Returns when to try an event again after this many attempts. The wait doubles up to an hour. Half of it is random, so events
- * that failed together are not all retried together.
- */
+/** Returns when to try an event again. The wait doubles up to an hour. Half of it is random, to spread what failed together. */
 function retryTime(attempts: number, now: Date): Date {
   const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1))
   return new Date(now.getTime() + Math.ceil(wait * (0.5 + Math.random() / 2)))

@@ -10,10 +10,8 @@ import { pause, startTimer, Wakeup } from './waits.js'
 /** The operation that errors of delivery are reported under. */
 export const OPERATION = 'deliverEvents'
 
-/** How many handlers run at once by default. */
 export const DEFAULT_CONCURRENCY = 8
 
-/** Seconds that a claim lasts by default, unless it is extended. */
 export const DEFAULT_CLAIM_SECONDS = 60
 
 /** Longest pause before events that could not be settled are settled again, in seconds. */
@@ -23,14 +21,11 @@ const EVENTS_OFF =
   'onEvent is never called, because the database records no events. ' +
   'Turn them on with "svc-db migrate --events on", or with the option events of the adapter and migrate().'
 
-/** How a run claims events. */
 interface RunOptions {
-  /** How many handlers run at once. */
   readonly concurrency: number
   /** Seconds between two looks for events. `null` ends the run once no event is due. */
   readonly pollSeconds: number | null
   readonly signal: AbortSignal | null
-  /** Called with the end of each delivery. */
   readonly onResult: (result: DeliveryResult) => void
 }
 
@@ -86,9 +81,8 @@ export class EventRunner {
   }
 
   /**
-   * Delivers the events of an object that this process has just changed, so its handler usually runs at once. What isn't taken, or
-   * fails, is left to a job. Never throws and never waits. With `waitUntil`, each request delivers the events of its changes: workers don't
-   * let a request wait for another one, and may end that at any time.
+   * Delivers the events of a changed object, without waiting. What isn't taken, or fails, is left to a job. With `waitUntil`, each
+   * request delivers its own: workers don't let one request wait for another, and may end it at any time.
    */
   changed(object: OwnedReference): void {
     const { bucket, key } = object
@@ -130,10 +124,7 @@ export class EventRunner {
       .catch(() => undefined)
   }
 
-  /**
-   * Delivers the events of all objects until none is due or, with `pollSeconds`, until the signal aborts. Running handlers then
-   * have 30 seconds. Rejects if the store fails.
-   */
+  /** Delivers all events until none is due or, with `pollSeconds`, until the signal aborts. Handlers then have 30 seconds. */
   async deliver({ claimSeconds, handlerSeconds, ...options }: JobRunOptions): Promise<void> {
     const { pollSeconds, signal } = options
     const settleAgain = async (error: unknown) => {

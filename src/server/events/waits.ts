@@ -24,7 +24,6 @@ export class Wakeup {
     this.#wake?.()
   }
 
-  /** Forgets earlier calls. */
   reset(): void {
     this.#isCalled = false
   }

@@ -26,10 +26,10 @@ export interface ByteSource {
 /** Returns the bytes of a body. Reads nothing yet. @throws StorageError `VALIDATION_ERROR` (`body`) */
 export function byteSource(body: unknown): ByteSource {
   if (typeof body === 'string') return sourceOfText(body)
-  if (isBuiltIn(body, 'Uint8Array')) return sourceOfBytes(body)
-  if (isBuiltIn(body, 'ArrayBuffer')) return sourceOfBytes(new Uint8Array(body))
+  const bytes = isBuiltIn(body, 'ArrayBuffer') ? new Uint8Array(body) : body
+  if (isBuiltIn(bytes, 'Uint8Array')) return sourceOfChunks(bytes.byteLength, [bytes].values())
   if (typeof body !== 'object' || body === null) throw wrongKind(body)
-  if (isBlob(body)) {
+  if (hasAll<Blob>(body, 'stream', 'arrayBuffer', 'size', 'type')) {
     const { size, type } = body
     return {
       ...sourceOfStream(() => body.stream().getReader()),
@@ -37,12 +37,12 @@ export function byteSource(body: unknown): ByteSource {
       contentType: type === '' ? null : type,
     }
   }
-  if (isStream(body)) {
+  if (hasAll<ReadableStream<Uint8Array>>(body, 'getReader', 'locked')) {
     if (body.locked) throw invalid('body', 'must not be locked: another reader has the stream.')
     const reader = body.getReader()
     return sourceOfStream(() => reader)
   }
-  if (isAsyncIterable(body)) return sourceOfIterable(body)
+  if (hasAll<AsyncIterable<Uint8Array>>(body, Symbol.asyncIterator)) return sourceOfIterable(body)
   throw wrongKind(body)
 }
 
@@ -53,12 +53,9 @@ function wrongKind(body: unknown): Error {
   )
 }
 
-function isBlob(body: object): body is Blob {
-  return 'stream' in body && 'arrayBuffer' in body && 'size' in body && 'type' in body
-}
-
-function isStream(body: object): body is ReadableStream<Uint8Array> {
-  return 'getReader' in body && 'locked' in body
+/** Not `instanceof`: polyfills have classes of their own. */
+function hasAll<Body extends object>(body: object, ...names: readonly (keyof Body)[]): body is Body {
+  return names.every((name) => name in body)
 }
 
 interface NodeStream {
@@ -72,14 +69,6 @@ function isDestroyable(body: object): body is Pick<NodeStream, 'destroy'> {
 
 function isNodeStream(body: object): body is NodeStream {
   return isDestroyable(body) && 'on' in body && typeof body.on === 'function'
-}
-
-function isAsyncIterable(body: object): body is AsyncIterable<Uint8Array> {
-  return Symbol.asyncIterator in body
-}
-
-function sourceOfBytes(bytes: Uint8Array): ByteSource {
-  return sourceOfChunks(bytes.byteLength, [bytes].values())
 }
 
 function sourceOfChunks(size: number, chunks: Iterator<Uint8Array, void>): ByteSource {
@@ -120,8 +109,7 @@ function sourceOfStream(open: () => ReadableStreamDefaultReader<Uint8Array>): By
 }
 
 function sourceOfIterable(body: AsyncIterable<Uint8Array>): ByteSource {
-  // Node.js ends the process if a stream fails while nothing listens: before the first read, or after a refused put. A read
-  // still rejects with the error.
+  // Node.js ends the process if a stream fails and nothing listens, such as after a refused put. A read rejects all the same.
   if (isNodeStream(body)) body.on('error', () => undefined)
   let iterator: AsyncIterator<Uint8Array> | null = null
   const opened = () => (iterator ??= body[Symbol.asyncIterator]())
@@ -153,9 +141,7 @@ function checkChunk(chunk: unknown): Uint8Array {
 }
 
 /**
- * Yields the parts of a body, each as soon as it is complete and the last one once the body has ended. A body of 0 bytes has one empty
- * part. The caller must release each part.
- *
+ * Yields the parts of a body once they are complete, at least one. The caller must release each part.
  * @throws StorageError `UPLOAD_MISMATCH` unless the body has exactly `size` bytes.
  */
 export async function* bodyParts(

@@ -2,14 +2,15 @@ import { onAbort } from '../../core/on-abort.js'
 import { isSignal } from '../../core/option-checks.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 
-/**
- * An error of the caller: of the body, of `onProgress`, the reason of an abort, or a call that the storage or the options don't
- * support. The call rejects with `reason` itself.
- */
+/** An error of the body, of `onProgress`, of an abort or of the options. The call rejects with `reason` itself. */
 export class CallerError extends Error {
   constructor(readonly reason: unknown) {
     super('The caller ended the operation.')
   }
+}
+
+export function lacks(method: string, caller = 'put'): CallerError {
+  return new CallerError(new TypeError(`files.${caller}: the storage must implement ${method}.`))
 }
 
 /** Runs a function of the caller. @throws CallerError with what it throws. */
@@ -21,16 +22,10 @@ export async function asCaller<T>(call: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** An AbortController that also aborts when the signal of the caller does. */
-export interface LinkedAbort {
-  readonly signal: AbortSignal
-  readonly abort: (reason: unknown) => void
-  /** Ends the link. Call it when the operation has ended, because the signal can outlive it. */
-  readonly unlink: () => void
-}
+export type LinkedAbort = ReturnType<typeof linkedAbort>
 
-/** Creates a controller that follows `signal`. */
-export function linkedAbort(signal: AbortSignal | null): LinkedAbort {
+/** Creates a controller that also aborts with the caller's signal. Unlink it at the end, because that signal can live on. */
+export function linkedAbort(signal: AbortSignal | null) {
   const controller = new AbortController()
   const abort = (reason: unknown) => controller.abort(reason)
   if (signal?.aborted) abort(signal.reason)

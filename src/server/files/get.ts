@@ -16,13 +16,11 @@ import { notFound, secondsAfter } from '../attempts/attempt.js'
 import { bytesOf } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import { DISPOSITIONS, LONGEST_URL_SECONDS, presentationOf } from '../url-terms.js'
-import { CallerError, checkSignal, linkedAbort, waitUntilAborted, type LinkedAbort } from './caller.js'
+import { CallerError, checkSignal, lacks, linkedAbort, waitUntilAborted, type LinkedAbort } from './caller.js'
 import type { DownloadURLInput, FileURL, GetFileInput, OpenFile } from './inputs.js'
-import { lacks } from './send-bytes.js'
 
 const CONTEXT = { operation: 'files.get' }
 
-/** Finds an active object and opens its bytes. */
 export async function getFile(dependencies: ServerDependencies, input: GetFileInput): Promise<OpenFile> {
   const { storage } = dependencies
   const read = storage.read?.bind(storage)
@@ -66,10 +64,7 @@ function rangeWithin({ start, end }: ByteRange, size: number): ByteRange {
   return { start, end: Math.min(end, size - 1) }
 }
 
-/**
- * Returns the stream of a storage as the body of `files.get`. It fails with the reason of an abort, and with
- * `STORAGE_UNAVAILABLE` if the storage breaks off.
- */
+/** Returns the body of `files.get`. It fails with the reason of an abort, or `STORAGE_UNAVAILABLE` if the storage breaks off. */
 function openBody(
   stream: ReadableStream<Uint8Array>,
   { signal, unlink }: LinkedAbort,

@@ -1,4 +1,5 @@
 import { StorageError } from '../../core/errors.js'
+import type { ObjectStorage, StoredPart } from '../../core/object-storage.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import { isErrorNamed } from '../../core/realms.js'
 import type { Quota, StorageObject } from '../../core/store/records.js'
@@ -13,6 +14,7 @@ import {
 } from '../../core/store/validation/checks.js'
 import { checkMetadata } from '../../core/store/validation/metadata.js'
 import {
+  attemptNotFound,
   confirmUpload,
   endAttempt,
   mismatch,
@@ -21,7 +23,13 @@ import {
 } from '../attempts/attempt.js'
 import { bytesOf } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
-import { beginMultipart, completeInBucket, MAX_MULTIPART_SIZE } from '../attempts/parts.js'
+import {
+  beginMultipart,
+  completeInBucket,
+  MAX_MULTIPART_SIZE,
+  partSizeOf,
+  type PendingMultipart,
+} from '../attempts/parts.js'
 import {
   applicationKeys,
   buildKeys,
@@ -37,19 +45,17 @@ import {
   asCaller,
   CallerError,
   checkSignal,
+  lacks,
   linkedAbort,
   waitUntilAborted,
   type LinkedAbort,
 } from './caller.js'
 import type { PutFileInput } from './inputs.js'
-import { bytesStorage, sendInParts, sendPart, type BytesStorage, type Sending } from './send-bytes.js'
+import type { PartInMemory } from './part-memory.js'
 
 const CONTEXT = { operation: 'files.put' }
 
-/**
- * Stores a file in the steps of an upload: reserve, write, confirm. If it fails, it ends the attempt, unless the storage or the
- * database is away when all bytes may have arrived. `cleanUp` then decides.
- */
+/** Stores a file in the steps of an upload. If it fails, ends the attempt, or leaves it to `cleanUp` if all bytes may be there. */
 export async function putFile(
   dependencies: ServerDependencies,
   routes: RouteTable,
@@ -140,16 +146,92 @@ async function putInParts(
     signal.throwIfAborted()
     mayHaveArrived()
     const at = { ...bytesOf(row, sending.stop), uploadId: row.uploadId }
-    const isTaken = await completeInBucket(dependencies, row, at, parts)
+    const isTaken = await completeInBucket(multipart, row, at, dependencies.now, parts)
     signal.throwIfAborted()
     return confirmUpload(dependencies, row, CONTEXT, isTaken, sending.stop)
   })
 }
 
-/**
- * Runs the steps after a reservation, and ends the attempt if one fails. `step` calls `mayHaveArrived` before all bytes can be
- * in the storage. If the storage or the database then fails, the attempt is left to `cleanUp`, which confirms or ends it.
- */
+type BytesStorage = ReturnType<typeof bytesStorage>
+
+/** Returns the methods that write a body, without `multipart` for one part. @throws CallerError that names a missing method. */
+function bytesStorage(storage: ObjectStorage, size: number) {
+  const { multipart } = storage
+  const write = storage.write?.bind(storage)
+  if (!write) throw lacks('write()')
+  if (size <= partSizeOf(size)) return { write, multipart: null }
+  const writePart = multipart?.writePart?.bind(multipart)
+  if (!multipart || !writePart) throw lacks('multipart.writePart()')
+  return { write, multipart: { ...multipart, writePart } }
+}
+
+interface Sending {
+  readonly source: ByteSource
+  readonly size: number
+  readonly contentType: string
+  readonly stop: LinkedAbort
+  /** Called with the number of bytes that have been sent. */
+  readonly onSent: (loaded: number) => Promise<void>
+}
+
+/** Sends a part after what comes `before`, and releases its memory. */
+async function sendPart(
+  part: PartInMemory,
+  before: Promise<unknown>,
+  send: (body: Uint8Array) => Promise<unknown>,
+): Promise<void> {
+  let isSent = false
+  try {
+    await before
+    part.touch()
+    await send(part.bytes)
+    isSent = true
+  } finally {
+    part.release(isSent)
+  }
+}
+
+/** Writes the parts of a reservation, and returns them. While one is being sent, the next one is read, so two are in memory. */
+async function sendInParts(
+  multipart: NonNullable<BytesStorage['multipart']>,
+  row: PendingMultipart,
+  { source, size, stop, onSent }: Sending,
+): Promise<readonly StoredPart[]> {
+  const { uploadId, expiresAt: writableUntil } = row
+  const at = { ...bytesOf(row, stop), uploadId, writableUntil }
+  const parts: StoredPart[] = []
+  let loaded = 0
+  async function send(part: PartInMemory, before: Promise<void>): Promise<void> {
+    const { size: sent } = part
+    await sendPart(part, before, async (body) => {
+      const partNumber = parts.length + 1
+      const eTag = await multipart.writePart({ ...at, partNumber, body })
+      if (eTag === null) throw attemptNotFound()
+      parts.push({ partNumber, size: sent, eTag })
+    })
+    await onSent((loaded += sent))
+  }
+
+  let sending = Promise.resolve()
+  try {
+    for await (const part of bodyParts(source, size, waitUntilAborted(stop.signal))) {
+      const before = sending
+      sending = send(part, before)
+      // Also stops waiting for the body.
+      sending.catch(stop.abort)
+      await before
+    }
+    await sending
+    return parts
+  } catch (error) {
+    // Also ends the part that is being sent.
+    stop.abort(error)
+    await sending.catch(() => undefined)
+    throw error
+  }
+}
+
+/** Runs the steps after a reservation. Ends the attempt if one fails, unless all bytes may have arrived and a service is away. */
 async function endOnFailure<T>(
   dependencies: ServerDependencies,
   row: StorageObject,
@@ -182,7 +264,6 @@ function checkProgress(value: PutFileInput['onProgress']): NonNullable<PutFileIn
   return value
 }
 
-/** A validated call of `files.put`. */
 interface PutRequest extends UploadRequest {
   readonly scope: string
   /** `null`: the quota of the scope. */
@@ -191,11 +272,7 @@ interface PutRequest extends UploadRequest {
 
 const DEFAULT_TYPE = 'application/octet-stream'
 
-/**
- * Validates the input of `files.put` and builds the key. The rules of the route apply as in `POST /upload`.
- * @throws StorageError `VALIDATION_ERROR`, `UPLOAD_MISMATCH`, `FILE_TOO_LARGE`, `CONTENT_TYPE_NOT_ALLOWED`, or what the `key`
- * function throws.
- */
+/** Validates the input of `files.put` and builds the key. @throws StorageError as `POST /upload`, and `UPLOAD_MISMATCH`. */
 async function readPutRequest(
   input: PutFileInput,
   source: ByteSource,

@@ -38,7 +38,6 @@ export const UPLOAD_REQUEST_ERRORS: readonly ErrorCode[] = [
   'CONTENT_TYPE_NOT_ALLOWED',
 ]
 
-/** The fields of the file in an upload request. */
 const FILE = {
   filename: text('filename'),
   contentType: {
@@ -74,11 +73,7 @@ function metadataField(routes: readonly RoutePolicy[]) {
   return { ...METADATA.metadata, schema }
 }
 
-/**
- * Reads a request that starts an upload, and builds the key and the metadata. `known` receives the route's name before any other
- * check.
- * @throws StorageError `VALIDATION_ERROR`, `FILE_TOO_LARGE`, `CONTENT_TYPE_NOT_ALLOWED`, or what a function of the route throws.
- */
+/** Reads a request that starts an upload, first its route for `known`, and builds the key and the metadata. */
 async function readUploadRequest(
   routes: RouteTable,
   maxSize: number,
@@ -140,33 +135,22 @@ function isStatus(value: unknown): value is RefusedPut['status'] {
 export function attemptFields(defaultBucket: string) {
   return { bucket: bucketOr(defaultBucket), key: text('key'), id: attemptId }
 }
-/** `uploadId`: of a multipart upload. */
+
+export function multipartFields(defaultBucket: string) {
+  return { ...attemptFields(defaultBucket), uploadId: text('uploadId') }
+}
+
 type AttemptReference = ReadOf<ReturnType<typeof attemptFields>> & { readonly uploadId?: string }
 
-/**
- * Returns the pending row of an attempt. Another scope's row is treated as missing.
- * @throws StorageError `OBJECT_NOT_FOUND`
- */
-export async function ownPending(
-  records: RecordKeeper,
-  attempt: AttemptReference,
-  scope: string,
-): Promise<StorageObject> {
+/** Returns the pending row of an attempt. @throws StorageError `OBJECT_NOT_FOUND`, also for another scope's row. */
+export async function ownPending(records: RecordKeeper, attempt: AttemptReference, scope: string) {
   const pending = await findPending(records, attempt, scope)
   if (!pending) throw attemptNotFound()
   return pending
 }
 
-/**
- * Returns the pending row of an attempt, or the object that it became. Single-PUT and multipart uploads both match an object,
- * which does not record which kind it came from.
- * @throws StorageError `OBJECT_NOT_FOUND`
- */
-export async function ownAttempt(
-  records: RecordKeeper,
-  attempt: AttemptReference,
-  scope: string,
-): Promise<StorageObject> {
+/** Returns the pending row of an attempt, or the object that it became. @throws StorageError `OBJECT_NOT_FOUND` */
+export async function ownAttempt(records: RecordKeeper, attempt: AttemptReference, scope: string) {
   const pending = await findPending(records, attempt, scope)
   if (pending) return pending
   const { bucket, key, id } = attempt

@@ -5,18 +5,11 @@ import { BYTES, MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/op
 import { integer, optional, text } from '../../core/store/inputs/fields.js'
 import { toClientObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
-import {
-  abortMultipartUpload,
-  attemptNotFound,
-  confirmUpload,
-  reserveUpload,
-  urlExpiry,
-} from '../attempts/attempt.js'
+import { attemptNotFound, reserveUpload, urlExpiry } from '../attempts/attempt.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { MultipartDependencies } from '../dependencies.js'
 import {
   beginMultipart,
-  completeInBucket,
   MAX_MULTIPART_SIZE,
   MAX_PARTS,
   partCountOf,
@@ -25,9 +18,9 @@ import {
 } from '../attempts/parts.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import { attemptFields, failure, ownAttempt, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
+import { failure, multipartFields, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
+import { abortEndpoint, confirmEndpoint } from './uploads.js'
 
-/** How many URLs one request may ask for. */
 const MAX_URLS = 100
 
 const partNumber = integer(1, MAX_PARTS)
@@ -55,32 +48,34 @@ const after = described(
   'A part number: `next` of the previous page.',
 )
 
-/** The fields that identify an attempt at a multipart upload. */
-function multipartFields(defaultBucket: string) {
-  return { ...attemptFields(defaultBucket), uploadId: text('uploadId') }
-}
-
 /** Returns the endpoints of multipart uploads. All but the first take the attempt that the first one started. */
 export function multipartEndpoints(
   dependencies: MultipartDependencies,
   policy: OperationPolicy,
   routes: RouteTable,
 ): readonly Endpoint[] {
+  const fields = multipartFields(dependencies.bucket)
   return [
     beginEndpoint(dependencies, policy, routes),
     signPartsEndpoint(dependencies, policy),
     listPartsEndpoint(dependencies),
-    completeEndpoint(dependencies),
-    abortEndpoint(dependencies),
+    confirmEndpoint(dependencies, {
+      path: '/multipart/complete',
+      operation: 'multipart.complete',
+      fields,
+      summary: 'Completes a multipart upload after all its parts have been sent. Idempotent.',
+    }),
+    abortEndpoint(dependencies, {
+      path: '/multipart/abort',
+      operation: 'multipart.abort',
+      fields,
+      summary: 'Aborts a multipart upload.',
+    }),
   ]
 }
 
 /** `POST /multipart` starts a multipart upload: reserves it, then creates it in the bucket. */
-function beginEndpoint(
-  dependencies: MultipartDependencies,
-  policy: OperationPolicy,
-  routes: RouteTable,
-): Endpoint {
+function beginEndpoint(dependencies: MultipartDependencies, policy: OperationPolicy, routes: RouteTable) {
   const { records } = dependencies
   const operation = 'multipart'
   return guardedEndpoint({
@@ -144,7 +139,11 @@ function signPartsEndpoint(dependencies: MultipartDependencies, policy: Operatio
           'must not be requested, because an empty upload is completed without parts.',
         )
       }
-      checkPartsExist(partCountOf(size), wanted)
+      const count = partCountOf(size)
+      const beyond = wanted.find((partNumber) => partNumber > count)
+      if (beyond !== undefined) {
+        throw invalid('partNumbers', `must be part numbers from 1 to ${count} (got ${beyond}).`)
+      }
       const at = { ...bytesOf(row, call.request), uploadId }
       const signed = await Promise.all(
         wanted.map(async (partNumber) => {
@@ -162,13 +161,6 @@ function signPartsEndpoint(dependencies: MultipartDependencies, policy: Operatio
       return { status: 200, body: { parts: signed } }
     },
   })
-}
-
-/** @throws StorageError `VALIDATION_ERROR` */
-function checkPartsExist(partCount: number, wanted: readonly number[]): void {
-  const beyond = wanted.find((partNumber) => partNumber > partCount)
-  if (beyond === undefined) return
-  throw invalid('partNumbers', `must be part numbers from 1 to ${partCount} (got ${beyond}).`)
 }
 
 /** `POST /multipart/list` lists the parts that are in the bucket, in pages. Clients use it to resume an upload. */
@@ -196,7 +188,7 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
     }),
     own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
     async act({ after: last, uploadId, failure }, row, { request }) {
-      dependencies.refusedPuts.report(row, failure, request)
+      dependencies.reportRefusedPut(row, failure, request)
       const at = { ...bytesOf(row, request), uploadId }
       const page = await dependencies.multipart.listParts({ ...at, after: last })
       // Completed or aborted: either way, it takes no more parts. `/multipart/complete` distinguishes the two.
@@ -204,55 +196,6 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
       const parts = page.parts.map(({ partNumber, size }) => ({ partNumber, size }))
       const partSize = partSizeOf(row.declaredSize ?? 0)
       return { status: 200, body: { partSize, parts, ...(page.next !== null && { next: page.next }) } }
-    },
-  })
-}
-
-/** `POST /multipart/complete` assembles the parts and records the object, if they match the upload request. Idempotent. */
-function completeEndpoint(dependencies: MultipartDependencies): Endpoint {
-  const operation = 'multipart.complete'
-  return guardedEndpoint({
-    method: 'POST',
-    path: '/multipart/complete',
-    operation,
-    body: multipartFields(dependencies.bucket),
-    describe: () => ({
-      summary: 'Completes a multipart upload after all its parts have been sent. Idempotent.',
-      answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
-      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
-    }),
-    own: (attempt, { scope }) => ownAttempt(dependencies.records, attempt, scope),
-    async act({ uploadId }, row, { request }) {
-      if (row.status === 'active') return { status: 200, body: { object: toClientObject(row) } }
-      // Without the signal of the request, because all bytes have been sent: the rest continues after the client disconnects.
-      const isTaken = await completeInBucket(dependencies, row, { ...bytesOf(row), uploadId })
-      const object = await confirmUpload(dependencies, row, { request, operation }, isTaken)
-      return { status: 200, body: { object: toClientObject(object) } }
-    },
-  })
-}
-
-/** `POST /multipart/abort` ends an upload: first the row, then its parts. `cleanUp` removes any parts that remain. */
-function abortEndpoint(dependencies: MultipartDependencies): Endpoint {
-  const { records } = dependencies
-  const operation = 'multipart.abort'
-  return guardedEndpoint({
-    method: 'POST',
-    path: '/multipart/abort',
-    operation,
-    body: { ...multipartFields(dependencies.bucket), failure },
-    describe: () => ({
-      summary: 'Aborts a multipart upload.',
-      answer: { status: 204, description: 'The upload has ended.' },
-      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
-    }),
-    own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
-    async act({ failure, bucket, key, id, uploadId }, row, { scope, request }) {
-      dependencies.refusedPuts.report(row, failure, request)
-      const released = await records.objects.release({ bucket, key, id, scope, uploadId })
-      if (!released) throw attemptNotFound()
-      await abortMultipartUpload(dependencies, { ...released, uploadId }, { request, operation })
-      return { status: 204 }
     },
   })
 }

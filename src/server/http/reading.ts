@@ -28,23 +28,14 @@ import type { ServerDependencies } from '../dependencies.js'
 import type { DownloadPolicy } from '../options.js'
 import { cacheablePeriod, DISPOSITIONS, presentationOf } from '../url-terms.js'
 
-/** Returns the endpoints that read objects. */
-export function readingEndpoints(
-  dependencies: ServerDependencies,
-  policy: DownloadPolicy,
-): readonly Endpoint[] {
-  return [downloadEndpoint(dependencies, policy), ...fileEndpoints(dependencies, policy)]
-}
-
 /** `GET /download` returns a signed download URL for an active object. */
 function downloadEndpoint(dependencies: ServerDependencies, policy: DownloadPolicy): Endpoint {
   const { bucket, now } = dependencies
-  const query = referenceFields(bucket)
   return fileReading(dependencies, policy, {
     method: 'GET',
     path: '/download',
     operation: 'download',
-    query,
+    query: referenceFields(bucket),
     describe: () => ({
       summary: 'Returns a signed URL for downloading an active object.',
       answer: {
@@ -53,7 +44,6 @@ function downloadEndpoint(dependencies: ServerDependencies, policy: DownloadPoli
         body: withProperties({ url: SIGNED_URL, expiresAt: MOMENT }),
       },
     }),
-    parse: (sent) => readSent(query, sent),
     async act(_, object, sign) {
       const expiresAt = secondsAfter(now(), policy.urlSecondsOf(object))
       const { url, ...signed } = await sign({ expiresAt })
@@ -71,7 +61,7 @@ const DISPOSITION = {
 }
 
 /** `GET /file` redirects to the bytes of an active object, for `<img src>`, `<video>` and `<a href>`. `HEAD` describes them. */
-function fileEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy): readonly Endpoint[] {
+export function readingEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy) {
   const { bucket, now } = dependencies
   const file = {
     path: '/file',
@@ -80,6 +70,7 @@ function fileEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy)
     parse: (sent: SentValues) => ({ ...readNamedObject(sent, bucket), ...readSent(DISPOSITION, sent) }),
   } as const
   return [
+    downloadEndpoint(dependencies, policy),
     fileReading(dependencies, policy, {
       ...file,
       method: 'GET',
@@ -131,10 +122,7 @@ function filenameOf({ filename, key }: StorageObject): string {
   return filename ?? key
 }
 
-/**
- * Returns a URL below the API relative to that of `GET /file`, whose host a proxy may have replaced. The request may have a slash
- * after the path.
- */
+/** Returns a URL below the API relative to that of `GET /file`, because a proxy may have replaced its host. */
 function fromFile(url: string, { baseURL, request }: Call<string | null>): string {
   if (!url.startsWith(`${baseURL}/`)) return url
   return (new URL(request.url).pathname.endsWith('/') ? '../' : '') + url.slice(baseURL.length + 1)
@@ -151,14 +139,11 @@ type SignBytes = (
     Partial<Pick<SignDownloadInput, 'contentType'>>,
 ) => Promise<SignedDownload>
 
-/** What the endpoints do differently. */
-interface FileReading<Input extends NamedObject> {
-  readonly method: 'GET' | 'HEAD'
-  readonly path: '/download' | '/file'
+interface FileReading<Input extends NamedObject> extends Pick<Endpoint, 'method' | 'path'> {
   readonly operation: Exclude<ReadOperation, 'object'>
   readonly query: HttpFields
   readonly describe: () => Omit<EndpointDescription, 'errors'>
-  readonly parse: (sent: SentValues) => Input
+  readonly parse?: (sent: SentValues) => Input
   readonly act: (
     input: Input,
     object: StorageObject,

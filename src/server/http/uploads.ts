@@ -2,6 +2,7 @@ import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpo
 import { MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/store/records.js'
 import {
+  abortMultipartUpload,
   attemptNotFound,
   confirmUpload,
   releaseOnFailure,
@@ -10,11 +11,20 @@ import {
   urlExpiry,
   type UploadRequest,
 } from '../attempts/attempt.js'
+import { completeInBucket } from '../attempts/parts.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import { attemptFields, failure, ownAttempt, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
+import {
+  attemptFields,
+  failure,
+  type multipartFields,
+  ownAttempt,
+  ownPending,
+  startSteps,
+  UPLOAD_REQUEST_ERRORS,
+} from './input.js'
 
 /** The largest file that S3 accepts in a single PUT, in bytes. */
 const MAX_UPLOAD_SIZE = 5 * 1024 ** 3
@@ -26,25 +36,31 @@ const SIGNED_UPLOAD = withProperties({
   expiresAt: MOMENT,
 })
 
-/** Returns the endpoints of single-PUT uploads. */
 export function uploadEndpoints(
   dependencies: ServerDependencies,
   policy: OperationPolicy,
   routes: RouteTable,
 ): readonly Endpoint[] {
+  const fields = attemptFields(dependencies.bucket)
   return [
     uploadEndpoint(dependencies, policy, routes),
-    confirmEndpoint(dependencies),
-    abortEndpoint(dependencies),
+    confirmEndpoint(dependencies, {
+      path: '/upload/confirm',
+      operation: 'upload.confirm',
+      fields,
+      summary: 'Confirms an upload after its bytes have been sent. Idempotent.',
+    }),
+    abortEndpoint(dependencies, {
+      path: '/upload/abort',
+      operation: 'upload.abort',
+      fields,
+      summary: 'Aborts an upload.',
+    }),
   ]
 }
 
 /** `POST /upload` starts an upload: reserves it, and returns a signed URL for its bytes. */
-function uploadEndpoint(
-  dependencies: ServerDependencies,
-  policy: OperationPolicy,
-  routes: RouteTable,
-): Endpoint {
+function uploadEndpoint(dependencies: ServerDependencies, policy: OperationPolicy, routes: RouteTable) {
   const operation = 'upload'
   return guardedEndpoint({
     method: 'POST',
@@ -95,46 +111,68 @@ async function signUpload(
   return { method, url, headers, expiresAt: (signed.expiresAt ?? expiresAt).toISOString() }
 }
 
-/** `POST /upload/confirm` records an upload as an object if its bytes match the upload request. Idempotent. */
-function confirmEndpoint(dependencies: ServerDependencies): Endpoint {
-  const { records, bucket } = dependencies
-  const operation = 'upload.confirm'
+/** What the endpoints that end single-PUT and multipart uploads differ in. */
+interface AttemptEnd extends Pick<Endpoint, 'path' | 'operation'> {
+  readonly fields: ReturnType<typeof attemptFields | typeof multipartFields>
+  readonly summary: string
+}
+
+/** Creates the endpoint that records an upload as an object if its bytes match, after it has assembled any parts. Idempotent. */
+export function confirmEndpoint(
+  dependencies: ServerDependencies,
+  { path, operation, fields, summary }: AttemptEnd,
+): Endpoint {
+  const { records, storage, now } = dependencies
+  async function confirmed(row: StorageObject, request: Request): Promise<StorageObject> {
+    if (row.status === 'active') return row
+    const { uploadId } = row
+    // Without the signal of the request, because all bytes have been sent: the rest continues after the client disconnects.
+    const isTaken =
+      storage.multipart && uploadId !== null
+        ? await completeInBucket(storage.multipart, row, { ...bytesOf(row), uploadId }, now)
+        : false
+    return confirmUpload(dependencies, row, { request, operation }, isTaken)
+  }
+
   return guardedEndpoint({
     method: 'POST',
-    path: '/upload/confirm',
+    path,
     operation,
-    body: attemptFields(bucket),
+    body: fields,
     describe: () => ({
-      summary: 'Confirms an upload after its bytes have been sent. Idempotent.',
+      summary,
       answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
     }),
     own: (attempt, { scope }) => ownAttempt(records, attempt, scope),
     async act(_, row, { request }) {
-      const object =
-        row.status === 'active' ? row : await confirmUpload(dependencies, row, { request, operation })
-      return { status: 200, body: { object: toClientObject(object) } }
+      return { status: 200, body: { object: toClientObject(await confirmed(row, request)) } }
     },
   })
 }
 
-/** `POST /upload/abort` ends an upload. `cleanUp` removes the bytes that are already in the bucket. */
-function abortEndpoint({ records, bucket: defaultBucket, refusedPuts }: ServerDependencies): Endpoint {
+/** Creates the endpoint that ends an upload: first the row, then its parts. `cleanUp` removes what is still in the bucket. */
+export function abortEndpoint(
+  dependencies: ServerDependencies,
+  { path, operation, fields, summary }: AttemptEnd,
+): Endpoint {
+  const { records, reportRefusedPut } = dependencies
   return guardedEndpoint({
     method: 'POST',
-    path: '/upload/abort',
-    operation: 'upload.abort',
-    body: { ...attemptFields(defaultBucket), failure },
+    path,
+    operation,
+    body: { ...fields, failure },
     describe: () => ({
-      summary: 'Aborts an upload.',
+      summary,
       answer: { status: 204, description: 'The upload has ended.' },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
     own: (attempt, { scope }) => ownPending(records, attempt, scope),
-    async act({ failure, bucket, key, id }, row, { scope, request }) {
-      refusedPuts.report(row, failure, request)
-      const released = await records.objects.release({ bucket, key, id, scope })
+    async act({ failure, ...attempt }, row, { scope, request }) {
+      reportRefusedPut(row, failure, request)
+      const released = await records.objects.release({ ...attempt, scope })
       if (!released) throw attemptNotFound()
+      await abortMultipartUpload(dependencies, released, { request, operation })
       return { status: 204 }
     },
   })

@@ -30,7 +30,6 @@ export interface EraseScopeResult {
 }
 
 const JOB = 'eraseScope'
-/** How many items a run works on at once. */
 export const ERASURES_AT_ONCE = 8
 
 const checks = new OptionChecks(JOB)

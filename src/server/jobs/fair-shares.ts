@@ -6,10 +6,7 @@ const FIRST_SHARE = 100
 /** How many scopes a run remembers. It forgets the counts of those that it has not met for the longest time. */
 const MAX_SCOPES = 10_000
 
-/**
- * Yields due leftovers in pages, each once: the first share of each scope, then the rest. `pagesFrom` lists them after another one,
- * or from the start. Those that were yielded may still be due when it is called again.
- */
+/** Yields due leftovers once each: a share of every scope, then the rest. `pagesFrom` lists again what may still be due. */
 export async function* fairShares(
   pagesFrom: (after: Leftover | null) => AsyncIterable<readonly Leftover[]>,
 ): AsyncGenerator<readonly Leftover[], void> {

@@ -100,12 +100,8 @@ export async function runImport(
   checks.options(options)
   const select = checks.requiredFunction('select', options.select)
   const { bucket, prefix, after } = bucketPart(checks, options, context.bucket)
-  const concurrency = checks.integer(
-    'concurrency',
-    options.concurrency ?? DEFAULT_CONCURRENCY,
-    1,
-    MAX_CONCURRENCY,
-  )
+  const places = options.concurrency ?? DEFAULT_CONCURRENCY
+  const concurrency = checks.integer('concurrency', places, 1, MAX_CONCURRENCY)
   const dryRun = checks.boolean('dryRun', options.dryRun) ?? false
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)

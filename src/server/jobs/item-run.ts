@@ -3,14 +3,11 @@ import type { Report } from '../../core/reporter.js'
 import { MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
 
 export interface ItemRunOptions {
-  /** The name of the job, as errors are reported with. */
   readonly operation: string
   readonly report: Report
-  /** How many items are in work at once. */
   readonly concurrency: number
   readonly signal: AbortSignal | null
   readonly onProgress: JobOptions['onProgress']
-  /** The number of all items, if it is known. */
   readonly total?: number
 }
 
@@ -37,11 +34,8 @@ export class ItemRun {
   }
 
   /**
-   * Calls `work` for each item of each page, in the order of the pages. An item whose work rejects has failed, and the others go
-   * on. After the signal aborts, no work begins, and what is in progress is completed. So it is after an error that every other
-   * item would fail with as well; then this rejects with it.
-   *
-   * @param position Where a later run can go on after the item, if the pages have an order.
+   * Calls `work` for each item of each page, in order. Completes what is in progress when the signal aborts or the database is
+   * away; then this rejects. `position` returns where a later run can go on after the item.
    */
   async process<Item extends { readonly bucket: string; readonly key: string }>(
     pages: AsyncIterable<readonly Item[]>,
@@ -63,17 +57,13 @@ export class ItemRun {
           const last = page[finishedUpTo - 1]
           if (last && position) this.#after = position(last)
           this.#showProgress()
-          if (this.#isStopped) return
+          if (this.#ended || signal?.aborted) return
         }
       }
       if (!signal?.aborted) await Promise.all(Array.from({ length: concurrency }, worker))
       if (this.#ended) throw this.#ended.error
       if (signal?.aborted) return
     }
-  }
-
-  get #isStopped(): boolean {
-    return this.#ended !== null || this.#options.signal?.aborted === true
   }
 
   /** Returns whether the item is done, which includes a failure. */

@@ -1,19 +1,15 @@
 import { StorageError } from '../../core/errors.js'
-import type { ObjectStorage } from '../../core/object-storage.js'
 import type { OptionChecks } from '../../core/option-checks.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { Report } from '../../core/reporter.js'
+import type { ServerDependencies } from '../dependencies.js'
 import type { EventRunner } from '../events/runner.js'
 
 /** What a job works with. A server has one, and the command line makes its own. */
-export interface JobContext {
-  /** Rejects only with a `StorageError`. */
-  readonly storage: ObjectStorage
+export interface JobContext extends Pick<ServerDependencies, 'storage' | 'report' | 'now'> {
   /** The buckets whose bytes the storage has. `null`: all. */
   readonly buckets: ReadonlySet<string> | null
   readonly records: Pick<RecordKeeper, 'objects' | 'remove'>
-  readonly report: Report
-  readonly now: () => Date
   /** Delivers the events of changed objects. */
   readonly events: Pick<EventRunner, 'changed'> | null
 }
@@ -64,10 +60,7 @@ export type WithFailures<Result> = Result & { readonly failures: number }
 /** The most failures that the result of a job lists. `onError` gets all of them. */
 export const MAX_FAILURES = 1000
 
-/**
- * Returns the error about a bucket that the server doesn't know, or `null` if it does. Another storage may have its bytes, which this
- * one would take for gone.
- */
+/** Returns an error for a bucket that the server doesn't know: another storage may have its bytes, which this one would miss. */
 export function unknownBucket({ buckets }: Pick<JobContext, 'buckets'>, bucket: string): StorageError | null {
   if (!buckets || buckets.has(bucket)) return null
   const message = `buckets must include ${JSON.stringify(bucket)} if the storage of this server has its files.`

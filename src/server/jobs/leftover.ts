@@ -34,10 +34,7 @@ export interface Look {
   readonly isLast: boolean
 }
 
-/**
- * Takes the next step for a leftover, and puts off the next look until it can change something. Rejects if the storage
- * fails, which leaves the record in place for another look in an hour.
- */
+/** Takes the next step for a leftover, and defers the next look until it can change something, or for an hour if this fails. */
 export async function settleLeftover(
   context: JobContext,
   leftover: Leftover,
@@ -125,12 +122,7 @@ async function settleUploads(
   return 'removed'
 }
 
-/**
- * Returns the open multipart uploads of an ended attempt: the recorded one and, with `byKey`, any other under its storage key,
- * which no other attempt uses.
- *
- * @throws StorageError `STORAGE_UNAVAILABLE` if an upload is recorded but the storage has no multipart support.
- */
+/** Returns the open uploads of an ended attempt: the recorded one and, with `byKey`, any other under its storage key. */
 async function openUploads(
   { multipart }: ObjectStorage,
   { bucket, key, storageKey, uploadId }: Leftover,
@@ -153,9 +145,8 @@ async function openUploads(
 }
 
 /**
- * Returns whether to list the uploads under the storage key. The call costs more than others, and finds only uploads that were
- * started without being recorded: a storage that retries a call may start one that it never reports. So it is made in the
- * first look, if there is no recorded upload, and in the last one.
+ * Returns whether to list the uploads under the storage key, which costs more than other calls and finds only uploads that a retry
+ * started unrecorded: in the first look without a recorded upload, and in the last one.
  */
 function listsByKey(
   { storageKey, uploadId, dueAt }: Leftover,
@@ -187,16 +178,12 @@ async function settleBytes(
   return removeUnused(context, { ...leftover, storageKey })
 }
 
-interface UnusedBytes extends ObjectReference {
-  readonly storageKey: string
-  /** When the last upload URL of the attempt expires. */
-  readonly writableUntil: Date
-}
+type BytesOfAttempt = Pick<Leftover, 'bucket' | 'key' | 'writableUntil'> & { readonly storageKey: string }
 
 /** Removes the bytes of an attempt that is no longer live, unless a live row at its key uses them. */
 export async function removeUnused(
   { storage, records }: JobContext,
-  { bucket, key, storageKey, writableUntil }: UnusedBytes,
+  { bucket, key, storageKey, writableUntil }: BytesOfAttempt,
 ): Promise<'removed' | 'kept'> {
   const live = await liveRows(records.objects, { bucket, key })
   if (live.some((row) => usesStorageKey(row, storageKey))) return 'kept'

@@ -21,10 +21,7 @@ export async function* pagesOf<Item>(
   }
 }
 
-/**
- * Yields the rows of a scope in one state, newest first, without metadata. Rows may leave the scope meanwhile: a cursor is a
- * position in the order of ids, so no other row is missed. Reads from the primary, because a replica may not have every row yet.
- */
+/** Yields the rows of a scope, newest first, from the primary. Rows that leave meanwhile hide no other: a cursor is a position. */
 export async function* rowsOfScope(
   objects: StorageObjectStore,
   scope: string,
@@ -45,10 +42,8 @@ export async function* rowsOfScope(
 export type ListBucket = NonNullable<ObjectStorage['list']>
 
 /**
- * Returns the `list` of a storage. It rejects with `STORAGE_UNAVAILABLE` unless keys ascend in byte order, because comparing two
- * listings or going on after a key would then be wrong, or never end.
- *
- * @throws TypeError if the storage has no `list`.
+ * Returns the `list` of a storage, which rejects if keys are not in byte order: comparing listings or going on after a key would be
+ * wrong, or never end. @throws TypeError if there is no `list`.
  */
 export function listInOrder(checks: OptionChecks, storage: ObjectStorage): ListBucket {
   const list = storage.list?.bind(storage)
@@ -80,10 +75,7 @@ export interface BucketPagesInput<Page> extends Omit<ListBytesInput, 'limit' | '
   readonly signal: AbortSignal | null
 }
 
-/**
- * Yields what a bucket lists, in pages of up to 1000. The next page is listed and prepared while its reader works on the current
- * one, so two pages are in memory. Ends when the signal aborts.
- */
+/** Yields pages of up to 1000, and prepares the next one while its reader works on the current one. Ends when the signal aborts. */
 export async function* bucketPages<Page>(input: BucketPagesInput<Page>): AsyncGenerator<Page, void> {
   const { list, prepare, bucket, prefix, signal } = input
 
@@ -94,23 +86,18 @@ export async function* bucketPages<Page>(input: BucketPagesInput<Page>): AsyncGe
 
   let fetching = fetchPage(input.after ?? null)
   for (;;) {
-    let fetched: { readonly page: Page; readonly next: string | null }
-    try {
-      fetched = await fetching
-    } catch (error) {
-      if (signal?.aborted) return
+    const fetched = await fetching.catch((error: unknown) => {
+      if (signal?.aborted) return null
       throw error
-    }
+    })
+    if (!fetched) return
     const { page, next } = fetched
     if (next === null || signal?.aborted) {
       yield page
       return
     }
     fetching = fetchPage(next)
-    const settled = fetching.then(
-      () => undefined,
-      () => undefined,
-    )
+    const settled = Promise.allSettled([fetching])
     let isRead = false
     try {
       yield page
@@ -122,10 +109,7 @@ export async function* bucketPages<Page>(input: BucketPagesInput<Page>): AsyncGe
   }
 }
 
-/**
- * Returns where to look up the names after one of the bucket in the database, which stores no NUL characters. The part before one is
- * an earlier position.
- */
+/** Returns an equal or earlier position for the database, which stores no NUL characters. */
 export function storedPosition(after: string | null): string | null {
   return after?.split('\0')[0] || null
 }

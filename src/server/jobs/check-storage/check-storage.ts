@@ -7,12 +7,13 @@ import { bucketPart, showProgress, type BucketJobContext, type BucketJobOptions 
 import { listInOrder, storedPosition } from '../pages.js'
 import {
   confirmedDifferences,
+  entryOf,
+  Listing,
   pairs,
   type IgnoreBytes,
   type Sides,
   type StorageDifference,
 } from './comparison.js'
-import { entryOf, Listing } from './listing.js'
 
 export interface CheckStorageOptions extends BucketJobOptions {
   /** Only bytes that are older are `unrecorded`. Seconds, 0 to 315,360,000 (ten years). Default 86,400. */
