@@ -112,7 +112,6 @@ const PROGRESS_INTERVAL = 250
 interface Job<Result> {
   /** Number of items, if known. */
   readonly total?: number | null
-  /** Describes the result for people. */
   readonly summary: (result: Result) => string
   /** Says how to go on after an interruption or a failure. `after`: the last key that is done, if the job has an order. */
   readonly resume: (after: string | null) => string | null

@@ -19,7 +19,6 @@ const DEFAULT_PART_SIZE = 8 * MIB
 /**
  * Returns the size of every part except the last, in bytes: 8 MiB, or the smallest whole number of MiB that keeps the file
  * at 10,000 parts. S3 accepts parts of 5 MiB (the last one may be smaller) to 5 GiB.
- *
  * The result depends on the file size only and must never change, because uploads from an earlier version can be resumed.
  */
 export function partSizeOf(size: number): number {

@@ -58,9 +58,8 @@ export interface EventDeliveryOptions extends EventSource {
 }
 
 /**
- * The end of one delivery. `delivered`: the handler returned and the claim still held. `failed`: it threw or ran for too long, or
- * was not called because it changes its own object, so the event is due again later. `lost`: another caller claimed the event
- * before the handler had ended, or will do so.
+ * The end of one delivery. `failed`: the handler threw or ran for too long, or was not called because it changes its own object, so
+ * the event is due again later. `lost`: another caller claimed the event before the handler had ended, or will do so.
  */
 export type DeliveryResult =
   | { readonly outcome: 'delivered' }

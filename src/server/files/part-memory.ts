@@ -31,7 +31,6 @@ interface Place extends PartInMemory {
 
 /**
  * Creates memory that parts share. They get it in the order of the calls. A part that is larger than all of it gets it alone.
- *
  * While others wait, a part without progress for 30 to 60 seconds stops counting, because its body may be waiting for theirs.
  */
 export function createPartMemory(maxBytes: number): (size: number) => PartInMemory {

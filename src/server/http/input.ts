@@ -50,7 +50,6 @@ const FILE = {
 
 const METADATA = { metadata: optional(metadata) }
 
-/** The fields of a request that starts an upload. {@link readUploadRequest} reads them. */
 function uploadFields(routes: RouteTable) {
   return { route: routeField(routes), ...FILE, metadata: metadataField([...routes.values()]) }
 }

@@ -152,7 +152,7 @@ interface FileReading<Input extends NamedObject> extends Pick<Endpoint, 'method'
   ) => Promise<Reply>
 }
 
-/** Finds an active object that the caller may read, and runs the guard. */
+/** Creates an endpoint that finds an active object which the caller may read, and runs the guard. */
 function fileReading<Input extends NamedObject>(
   { storage, records }: ServerDependencies,
   policy: DownloadPolicy,
