@@ -105,6 +105,6 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-export function isCode(error: unknown, code: S3ClientErrorCode): error is S3ClientError {
-  return error instanceof S3ClientError && error.code === code
+export function isCode(error: unknown, ...codes: S3ClientErrorCode[]): error is S3ClientError {
+  return error instanceof S3ClientError && codes.includes(error.code)
 }

@@ -14,27 +14,14 @@ export interface StartedInOnePut {
 export interface StartedInParts {
   readonly object: DbClientObject
   readonly uploadId: string
-  readonly partSize: number
-}
-
-/** The parts of an upload that the bucket has. */
-export interface StoredParts {
   /** Size of every part but the last, in bytes. */
   readonly partSize: number
-  /** Size of each stored part by part number. */
-  readonly sizes: ReadonlyMap<number, number>
 }
 
 export interface SignedPart {
   readonly partNumber: number
   readonly url: string
   readonly expiresAt: string
-}
-
-interface ListResponse {
-  readonly partSize: number
-  readonly parts: readonly { readonly partNumber: number; readonly size: number }[]
-  readonly next?: number
 }
 
 /** Returns the API calls for a started attempt. `sign` and `list` are for uploads in parts. */
@@ -44,28 +31,20 @@ export function attemptCalls(
 ) {
   const ids = { bucket, key, id, uploadId }
   return {
-    async sign(partNumbers: readonly number[], signal: AbortSignal): Promise<readonly SignedPart[]> {
-      const { parts } = await request<{ readonly parts: readonly SignedPart[] }>('POST', '/multipart/parts', {
+    sign: (partNumbers: readonly number[], signal: AbortSignal) =>
+      request<{ readonly parts: readonly SignedPart[] }>('POST', '/multipart/parts', {
         body: { ...ids, partNumbers },
         answer: 'parts',
         signal,
-      })
-      return parts
-    },
+      }),
 
-    async list(limit: CallOptions): Promise<StoredParts> {
-      const sizes = new Map<number, number>()
-      for (let after = 0; ;) {
-        const { partSize, parts, next } = await request<ListResponse>('POST', '/multipart/list', {
-          body: { ...ids, after, failure },
-          answer: 'partSize',
-          ...limit,
-        })
-        for (const { partNumber, size } of parts) sizes.set(partNumber, size)
-        if (!next) return { partSize, sizes }
-        after = next
-      }
-    },
+    /** Reports the last failure. Rejects with `OBJECT_NOT_FOUND` if the server or the bucket doesn't know the attempt. */
+    list: (limit: CallOptions) =>
+      request<Pick<StartedInParts, 'partSize'>>('POST', '/multipart/list', {
+        ...limit,
+        body: { ...ids, failure },
+        answer: 'partSize',
+      }),
 
     /** Has the server verify and record what was sent. May be repeated. */
     finish: async (limit: CallOptions): Promise<DbClientObject> => {
@@ -86,45 +65,38 @@ export function attemptCalls(
   }
 }
 
-export type AttemptCalls = ReturnType<typeof attemptCalls>
-
-/** Runs attempts, each in a new slot, until one resolves to an object. */
-export async function newAttempts(
-  { kept }: Transfer,
-  work: (slot: Slot) => Promise<DbClientObject | undefined>,
+/** Starts attempts, each in a new slot, until `work` resolves to an object. */
+export async function newAttempts<Started extends { readonly object: DbClientObject }>(
+  transfer: Transfer,
+  path: `/${string}`,
+  work: (slot: Slot, started: Started) => Promise<DbClientObject | undefined>,
 ): Promise<DbClientObject> {
   for (;;) {
-    const slot = kept.newSlot()
-    const object = await inOneTab(slot, () => work(slot), true)
+    const slot = transfer.kept.newSlot()
+    const object = await inOneTab(slot, async () => work(slot, await startAttempt<Started>(transfer, path)))
     if (object) return object
   }
 }
 
 /**
- * Runs the call that starts an attempt with a signal that aborts ten seconds after the upload's. Without its response, the
- * client could not end the attempt at the server. If a response is lost, the reservation that it may tell of expires at the
+ * Runs the call that starts an attempt. An abort doesn't stop it, because without its response the client could not end the
+ * attempt at the server. If a response is lost, the reservation that it may tell of expires at the
  * server, so the call is repeated twice; if there is no room for another, it rejects with the first error. Rejects with `ABORTED`
  * if another account is signed in by then, which would become the owner of the file.
  */
-export async function startAttempt<Result extends { readonly object: DbClientObject }>(
+async function startAttempt<Result extends { readonly object: DbClientObject }>(
   transfer: Transfer,
   path: `/${string}`,
 ): Promise<Result> {
   const { request, uploadRequest: body, signal, phase, kept } = transfer
-  const controller = new AbortController()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const follow = () => {
-    timer = setTimeout(() => controller.abort(), END_LIMIT.timeoutSeconds * 1000)
-  }
   throwIfAborted(signal)
   phase.enter('sending')
-  signal.addEventListener('abort', follow)
   const lost: unknown[] = []
   try {
     return await retry(
       async () => {
         if (!kept.isCurrent()) throw withoutResponse({ aborted: true })
-        return request<Result>('POST', path, { body, answer: 'object', signal: controller.signal })
+        return request<Result>('POST', path, { body, answer: 'object' })
       },
       transfer,
       (error) =>
@@ -134,9 +106,6 @@ export async function startAttempt<Result extends { readonly object: DbClientObj
     )
   } catch (error) {
     throw (isCode(error, 'QUOTA_EXCEEDED') && lost[0]) || error
-  } finally {
-    signal.removeEventListener('abort', follow)
-    clearTimeout(timer)
   }
 }
 
@@ -147,14 +116,15 @@ export function skewOf({ createdAt }: DbClientObject): number {
 
 /**
  * Sends and confirms an attempt. What becomes of one that fails: it stays in its slot if the response was not the API's own or
- * proves nothing, or if it `isKept` after this error. Otherwise, and always after an abort, it is ended at the server.
+ * proves nothing, or if it can be resumed. Otherwise, and always after an abort, it is ended at the server. If it turns
+ * out to be confirmed, and `isSame` says that its bytes are this file's, the result is its object.
  */
 export async function conclude(
   transfer: Transfer,
   slot: Slot,
   attempt: KeptAttempt,
   send: () => Promise<DbClientObject>,
-  isKept?: (error: unknown) => boolean,
+  isSame = () => true,
 ): Promise<DbClientObject> {
   const { signal } = transfer
   try {
@@ -162,28 +132,43 @@ export async function conclude(
     slot.clear()
     return object
   } catch (error) {
-    const latest = { ...(slot.read() || attempt), failure: failureOf(error) }
+    if (slot.isTaken()) throw error
+    attempt.failure = failureOf(error)
     const isForeign = isCode(error, 'UNEXPECTED_RESPONSE') && error.path !== null
-    const isUnproven = isGone(error) && !isOver(error, latest)
+    const isUnproven = isGone(error) && !isOver(error, attempt)
     if (
-      (isForeign || isUnproven || (isKept && isKept(error))) &&
+      (isForeign || isUnproven || (attempt.identity && isResumable(error))) &&
       (!signal.aborted || isCode(signal.reason, 'TIMEOUT'))
     ) {
-      slot.write(latest)
+      slot.write(attempt)
       throw error
     }
-    const object = await endAttempt(slot, latest)
-    if (object) return object
+    const object = await endAttempt(slot, attempt)
+    if (object && isSame()) return object
     throw error
   }
 }
 
+/** Returns whether the upload can be resumed once the network, the server, the bucket or the session is back. */
+function isResumable(error: unknown): boolean {
+  return isTransient(error) || isCode(error, 'TIMEOUT', 'UNEXPECTED_RESPONSE') || statusOf(error) === 401
+}
+
 /** Returns what to tell the server of an error of the bucket. */
 function failureOf(error: unknown): Failure | undefined {
-  if (!(error instanceof S3ClientError) || error.path !== null) return undefined
-  const { code, status = null, params, message } = error
-  if (code === 'ABORTED' || code === 'TIMEOUT') return undefined
+  if (!(error instanceof S3ClientError) || error.path !== null || isCode(error, 'ABORTED', 'TIMEOUT')) return undefined
+  const { status = null, params, message } = error
   return { status, message: String((params && params['body']) || message).slice(0, 500) }
+}
+
+/** Returns how many bytes of one file the bucket has, of an upload in parts. */
+export function loadedOf({ object, partSize, digests }: KeptAttempt): number {
+  return Math.min(digests.filter(Boolean).length * partSize!, object.declaredSize!)
+}
+
+/** Returns whether the bucket has every part, all of the same file. */
+export function isWhole(attempt: KeptAttempt): boolean {
+  return loadedOf(attempt) === attempt.object.declaredSize
 }
 
 /** Limits how long the client waits for the server when it settles or ends an attempt. */
@@ -217,7 +202,7 @@ export function isOwn(error: unknown): boolean {
 
 /** Returns whether the server doesn't know an attempt, cannot know it, or no longer has the operation. */
 export function isGone(error: unknown): boolean {
-  return isCode(error, 'NOT_FOUND') || isCode(error, 'OBJECT_NOT_FOUND') || isCode(error, 'VALIDATION_ERROR')
+  return isCode(error, 'NOT_FOUND', 'OBJECT_NOT_FOUND', 'VALIDATION_ERROR')
 }
 
 /**

@@ -1,23 +1,20 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
-import { isCode, S3ClientError } from '../client-error.js'
+import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
 import {
   attemptCalls,
-  type AttemptCalls,
   conclude,
   isGone,
-  isOwn,
+  isWhole,
+  loadedOf,
   newAttempts,
   skewOf,
-  type SignedPart,
-  startAttempt,
   type StartedInParts,
-  type StoredParts,
 } from './attempt.js'
-import { inOneTab, type KeptAttempt, type Slot } from './kept-attempts.js'
-import { statusOf, isTransient, retry } from './retry.js'
+import { readPart } from './digest.js'
+import { inOneTab, type KeptAttempt, quietly, type Slot } from './kept-attempts.js'
+import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
 import { fourAtOnce, type Transfer } from './transfer.js'
-import { identityOf } from './upload-request.js'
 
 /** How long the first URLs of an upload may take, in milliseconds. */
 const UNTIL_SIGNED = 60_000
@@ -31,14 +28,19 @@ export async function uploadInParts(
   settleOthers: () => Promise<void>,
 ): Promise<DbClientObject> {
   const { file, uploadRequest, kept } = transfer
-  const identity = identityOf(file, uploadRequest)
+  // A file without a name can't be recognized. Not `instanceof`, because it may come from another frame.
+  const identity = 'lastModified' in file && JSON.stringify(uploadRequest)
   for (const slot of kept.slots()) {
-    const attempt = slot.read()
-    if (!identity || !attempt || attempt.identity !== identity || attempt.aborted) continue
+    const readSame = () => {
+      const attempt = slot.read()
+      return identity && attempt && attempt.identity === identity && !attempt.aborted && attempt
+    }
+    if (!readSame()) continue
     // First of all, so that settling the others neither completes nor ends this one.
     const object = await inOneTab(slot, async () => {
-      // Another tab may have ended it meanwhile.
-      if (!slot.read()) return undefined
+      // Another tab may have worked on it meanwhile.
+      const attempt = readSame()
+      if (!attempt) return undefined
       await settleOthers()
       return finish(transfer, slot, attempt).catch((error: unknown) => {
         if (!isGone(error) && !isCode(error, 'UPLOAD_MISMATCH')) throw error
@@ -48,135 +50,146 @@ export async function uploadInParts(
     if (object) return object
   }
   await settleOthers()
-  return newAttempts(transfer, async (slot) => {
-    const { object, uploadId, partSize } = await startAttempt<StartedInParts>(transfer, '/multipart')
-    const attempt = { object, uploadId, identity, skew: skewOf(object), until: Date.now() + UNTIL_SIGNED }
-    slot.write(attempt)
-    return finish(transfer, slot, attempt, { partSize, sizes: new Map() })
+  return newAttempts<StartedInParts>(transfer, '/multipart', (slot, { object, uploadId, partSize }) => {
+    const until = Date.now() + UNTIL_SIGNED
+    const attempt = { object, uploadId, partSize, identity, skew: skewOf(object), until, digests: [] }
+    return finish(transfer, slot, attempt, true)
   })
 }
 
-/** Sends the missing parts and completes the upload. Rejects with `OBJECT_NOT_FOUND` if the server doesn't know it. */
+/**
+ * Sends the missing parts and completes the upload. Nothing is stored of one that `isNew`. Rejects with `OBJECT_NOT_FOUND` if the
+ * server doesn't know the attempt.
+ */
 function finish(
   transfer: Transfer,
   slot: Slot,
   attempt: KeptAttempt,
-  stored?: StoredParts,
+  isNew = false,
 ): Promise<DbClientObject> {
   const { phase, signal } = transfer
   const calls = attemptCalls(slot, attempt)
-  const sign: AttemptCalls['sign'] = async (partNumbers, stopped) => {
-    const parts = await calls.sign(partNumbers, stopped)
-    // The URLs of one call expire together.
-    for (const { expiresAt } of parts) {
-      slot.write({ ...attempt, until: Date.parse(expiresAt) + (attempt.skew || 0) })
+  const sendListed = async () => {
+    const { partSize } = await retry(() => calls.list({ signal }), transfer)
+    if (partSize !== attempt.partSize) attempt.digests = []
+    attempt.partSize = partSize
+    await sendMissing(transfer, slot, attempt, partSize)
+  }
+  const send = async () => {
+    if (isNew) await sendMissing(transfer, slot, attempt, attempt.partSize!)
+    else {
+      await compare(transfer, attempt)
+      // A whole one may be complete: the response to an earlier call was lost.
+      if (!isWhole(attempt)) await sendListed()
     }
-    return parts
-  }
-  const sendMissing = async (present?: StoredParts) => {
-    const found = present || (await retry(() => calls.list({ signal }), transfer))
-    phase.enter('sending')
-    await sendParts(sign, transfer, found)
-    phase.enter('confirming')
-  }
-  const complete = () =>
-    retry(
-      () => calls.finish(transfer),
+    slot.write(attempt)
+    return retry(
+      () => {
+        phase.enter('confirming')
+        return calls.finish(transfer)
+      },
       transfer,
       async (error, failures) => {
         if (!isCode(error, 'UPLOAD_MISMATCH')) return isTransient(error)
         // The bucket lost a part that it had accepted, or has put all parts together and shows the file late.
-        await sendMissing().catch((gone: unknown) => {
+        attempt.partSize = 0
+        await sendListed().catch((gone: unknown) => {
           if (!isGone(gone)) throw gone
         })
         return failures < 5
       },
     )
-  const send = async () => {
-    try {
-      await sendMissing(stored)
-      return await complete()
-    } catch (gone) {
-      if (statusOf(gone) !== 404 || !isOwn(gone) || isCode(gone, 'NOT_FOUND') || signal.aborted) throw gone
-      // The upload may be complete: the response to an earlier call was lost, or another tab has completed it.
-      return complete()
-    }
   }
-  return conclude(transfer, slot, attempt, send, (error) => !!attempt.identity && isResumable(error))
+  return conclude(transfer, slot, attempt, send, () => isNew || isWhole(attempt))
 }
 
-/** Returns whether the upload can be resumed once the network, the server, the bucket or the session is back. */
-function isResumable(error: unknown): boolean {
-  return (
-    isTransient(error) ||
-    isCode(error, 'TIMEOUT') ||
-    isCode(error, 'UNEXPECTED_RESPONSE') ||
-    statusOf(error) === 401
-  )
+/** Compares the file with the kept digests, and drops those of parts that differ. */
+async function compare({ file, progress, signal }: Transfer, attempt: KeptAttempt): Promise<void> {
+  const { digests, partSize } = attempt
+  attempt.digests = []
+  await fourAtOnce([...digests.keys()], async (index) => {
+    throwIfAborted(signal)
+    const digest = digests[index]
+    const part = file.slice(index * partSize!, (index + 1) * partSize!)
+    if (!digest || (await readPart(part)).digest !== digest) return
+    attempt.digests[index] = digest
+    progress(loadedOf(attempt))
+  })
 }
 
 /** URLs requested at once. Few, because on a slow connection the last one could expire before its part is sent. */
 const URL_BATCH_SIZE = 8
 
-/** Sends the missing parts, several at once, and retries failed ones. Rejects once all retries of a part have failed. */
-async function sendParts(
-  sign: AttemptCalls['sign'],
-  { file, put, progress, phase, signal }: Transfer,
-  { partSize, sizes }: StoredParts,
-): Promise<void> {
-  const count = Math.ceil(file.size / partSize)
-  const sliceOf = (part: number) => file.slice((part - 1) * partSize, part * partSize)
-  const missing: number[] = []
-  const sent = new Map(sizes)
-  for (let part = 1; part <= count; part++) {
-    if (sizes.get(part) === sliceOf(part).size) continue
-    missing.push(part)
-    sent.set(part, 0)
-  }
-  const urls = new Map<number, Promise<readonly SignedPart[]>>()
+/** How often the digests are stored, in milliseconds. */
+const STORE_INTERVAL = 1000
 
-  // Stops all parts on the caller's signal, and when one part has finally failed.
+/** Sends the missing parts, several at once, and retries failed ones. Rejects once all retries of a part have failed. */
+async function sendMissing(
+  transfer: Transfer,
+  slot: Slot,
+  attempt: KeptAttempt,
+  partSize: number,
+): Promise<void> {
+  const { file, put, progress, phase, signal } = transfer
+  const arrived = loadedOf(attempt)
+  phase.enter('sending')
+  // Before a part is replaced, so that no digest is stored of bytes that the bucket no longer has.
+  slot.write(attempt)
+  const missing: number[] = []
+  for (let part = 1; (part - 1) * partSize < file.size; part++) {
+    if (!attempt.digests[part - 1]) missing.push(part)
+  }
+  /** Bytes of the missing parts, by part number. */
+  const sent: number[] = []
+  const report = () => progress(sent.reduce((sum, bytes) => sum + bytes, arrived))
+  const { sign } = attemptCalls(slot, attempt)
+  const batches: Record<number, ReturnType<typeof sign>> = {}
+  let stored = 0
+
+  // Stops all parts on the caller's signal, when one part has finally failed, and when another page resumes the upload.
   await limited({ signal }, async (stopped) => {
     report()
-    await fourAtOnce(missing, (part) => sendPart(part, stopped))
+    const taken = new Promise((_, reject) =>
+      quietly(() => {
+        addEventListener('pagehide', () => store(true), { signal: stopped })
+        addEventListener('storage', () => slot.isTaken() && reject(withoutResponse({ aborted: true })), { signal: stopped })
+      }),
+    )
+    await Promise.race([fourAtOnce([...missing.keys()], (index) => sendPart(index, stopped)), taken])
   })
 
-  async function sendPart(part: number, stopped: AbortSignal): Promise<void> {
-    const slice = sliceOf(part)
-    const reportPart = (bytes: number) => {
-      sent.set(part, Math.min(bytes, slice.size))
+  function store(isTime = Date.now() > stored + STORE_INTERVAL): void {
+    if (slot.isTaken()) throw withoutResponse({ aborted: true })
+    if (!isTime) return
+    stored = Date.now()
+    slot.write(attempt)
+  }
+
+  async function sendPart(index: number, stopped: AbortSignal): Promise<void> {
+    const part = missing[index]!
+    const { file: bytes, digest } = await readPart(file.slice((part - 1) * partSize, part * partSize))
+    const reportPart = (count: number) => {
+      sent[part] = count
       report()
     }
-    // Each retry gets a new URL, because the previous one may have expired.
+    const first = index - (index % URL_BATCH_SIZE)
     const send = async () => {
-      const url = await urlOf(part, stopped)
-      await put({ method: 'PUT', url, headers: {} }, { file: slice, progress: reportPart, signal: stopped })
-      reportPart(slice.size)
+      const batch = batches[first] || sign(missing.slice(first, first + URL_BATCH_SIZE), stopped)
+      batches[first] = batch
+      const signed = (await batch).parts.find(({ partNumber }) => partNumber === part)
+      if (!signed) throw new S3ClientError('UNEXPECTED_RESPONSE', 'A URL is missing.')
+      attempt.until = Date.parse(signed.expiresAt) + attempt.skew!
+      store()
+      await put({ method: 'PUT', url: signed.url, headers: {} }, { file: bytes, progress: reportPart, signal: stopped })
+      attempt.digests[part - 1] = digest
+      store()
+      reportPart(bytes.size)
     }
-    // Any refusal by the bucket may pass: 403 is an expired URL, 409 another writer. 404: the upload was aborted or completed.
-    await retry(
-      send,
-      { signal: stopped, phase },
-      (error) => isTransient(error) || ((error as S3ClientError).path === null && statusOf(error) !== 404),
-    )
-  }
-
-  async function urlOf(part: number, stopped: AbortSignal): Promise<string> {
-    if (!urls.has(part)) {
-      const parts = [part, ...missing.slice(0, URL_BATCH_SIZE - 1).filter((other) => !urls.has(other))]
-      const signed = sign(parts, stopped)
-      for (const each of parts) urls.set(each, signed)
-    }
-    const signed = urls.get(part)!
-    urls.delete(part)
-    const found = (await signed).find(({ partNumber }) => partNumber === part)
-    if (!found) throw new S3ClientError('UNEXPECTED_RESPONSE', 'A URL is missing.')
-    return found.url
-  }
-
-  function report(): void {
-    let loaded = 0
-    for (const size of sent.values()) loaded += size
-    progress(loaded)
+    await retry(send, { signal: stopped, phase }, (error) => {
+      // Each retry gets a new URL, because the previous one may have expired.
+      delete batches[first]
+      // Any refusal by the bucket may pass: 403 is an expired URL, 409 another writer. 404: the upload was aborted or completed.
+      return isTransient(error) || ((error as S3ClientError).path === null && statusOf(error) !== 404)
+    })
   }
 }

@@ -10,15 +10,19 @@ export interface KeptAttempt {
   /** Of an upload in parts. */
   readonly uploadId?: string | undefined
   /** When its latest upload URL expires, in milliseconds of this browser's clock. */
-  readonly until: number
-  /** Of an upload in parts: see `skewOf`. Attempts that 1.5 kept have none. */
-  readonly skew?: number | undefined
+  until: number
+  /** Of an upload in parts: see `skewOf`. */
+  readonly skew?: number
+  /** Of an upload in parts: the size of every part but the last, in bytes. */
+  partSize?: number
+  /** Those of the parts that the bucket has, by part number minus 1. Parts without one are sent again. */
+  digests: unknown[]
   /** What makes two uploads the same, if this one can be resumed. */
-  readonly identity?: string | null | undefined
+  readonly identity?: string | false
   /** Of an upload in one PUT: the bucket may have all bytes. */
-  readonly sent?: boolean
+  sent?: boolean
   /** What the bucket answered last, for the server's operator. */
-  readonly failure?: Failure | undefined
+  failure?: Failure | undefined
   /** An abort was asked for. */
   readonly aborted?: boolean
 }
@@ -29,6 +33,9 @@ export interface Failure {
   /** At most 500 characters. */
   readonly message: string
 }
+
+/** An attempt as it is stored, with the page that wrote it. */
+type StoredAttempt = KeptAttempt & { readonly page?: number }
 
 /** The place of one attempt in the browser's storage. */
 export interface Slot {
@@ -41,12 +48,17 @@ export interface Slot {
   readonly isCurrent: () => boolean | undefined
   /** Returns `null` if nothing is there, or nothing valid. */
   readonly read: () => KeptAttempt | null
+  /** Whether another page wrote last, and so has resumed the attempt. With locks, this can't happen. */
+  readonly isTaken: () => boolean
   readonly write: (attempt: KeptAttempt) => void
   readonly clear: () => void
 }
 
 /** The page's own. Node.js 25 and later have one too, and print a warning when it is read. */
 const storage = () => document && localStorage
+
+/** Tells this page from others. */
+const PAGE = Math.random()
 
 /** Used where `localStorage` is missing, forbidden or full. Lasts as long as the page. */
 const inMemory = new Map<string, string>()
@@ -65,31 +77,43 @@ export function keptAttempts(context: UploadContext) {
   const account = accountOf(option)
   const prefix = `@svc/db attempt ${JSON.stringify([base, account])} `
   const isCurrent = () => accountOf(option) === account
-  const slotOf = (name: string): Slot => ({
-    name,
-    request,
-    patient,
-    isCurrent: () => quietly(isCurrent),
-    read() {
+  const slotOf = (name: string): Slot => {
+    const read = () => {
       const attempt = quietly(
         // JSON.parse reads `null` as the text.
-        () => JSON.parse(inMemory.get(name) || storage().getItem(name)!) as KeptAttempt | null,
+        () => JSON.parse(inMemory.get(name) || storage().getItem(name)!) as StoredAttempt | null,
       )
-      return attempt && attempt.object ? attempt : null
-    },
-    write(attempt) {
-      const text = JSON.stringify(attempt)
-      inMemory.set(name, text)
-      quietly(() => {
-        storage().setItem(name, text)
+      if (!attempt || !attempt.object) return null
+      if (!Array.isArray(attempt.digests) || !(attempt.partSize! > 0)) attempt.digests = []
+      return attempt
+    }
+    return {
+      name,
+      request,
+      patient,
+      isCurrent: () => quietly(isCurrent),
+      read,
+      isTaken() {
+        const attempt = read()
+        return !!attempt && attempt.page !== PAGE
+      },
+      write(attempt) {
+        const stored = { ...attempt, page: PAGE }
+        inMemory.set(name, JSON.stringify(stored))
+        quietly(() => {
+          storage().removeItem(name)
+          // Where there is no room for the digests, none of an earlier file may stay.
+          storage().setItem(name, JSON.stringify({ ...stored, digests: [] }))
+          inMemory.delete(name)
+          storage().setItem(name, JSON.stringify(stored))
+        })
+      },
+      clear() {
         inMemory.delete(name)
-      })
-    },
-    clear() {
-      inMemory.delete(name)
-      quietly(() => storage().removeItem(name))
-    },
-  })
+        quietly(() => storage().removeItem(name))
+      },
+    }
+  }
   return {
     prefix,
     /** Whether the account is still signed in. Throws what the application's function throws, as a `NETWORK_ERROR`. */
@@ -109,7 +133,7 @@ function accountOf(option: Account): string | null {
   }
   if (current == null) return null
   if (typeof current === 'string') return current
-  throw new TypeError(`account must be a string or null (got ${typeof current}).`)
+  throw new TypeError('account must be a string or null.')
 }
 
 function storedNames(prefix: string): string[] {
@@ -118,7 +142,7 @@ function storedNames(prefix: string): string[] {
 }
 
 /** Ignores errors: storage may be missing, forbidden or full. */
-function quietly<Result>(call: () => Result): Result | undefined {
+export function quietly<Result>(call: () => Result): Result | undefined {
   try {
     return call()
   } catch {
@@ -126,48 +150,42 @@ function quietly<Result>(call: () => Result): Result | undefined {
   }
 }
 
-/** The slots that this page has worked on and not cleared; `true`: it still works on it. */
-const ownSlots = new Map<string, boolean>()
+/** The slots that this page works on. */
+const busy = new Set<string>()
 
 /**
  * Runs `work` on a slot, unless an upload or another tab works on it. Resolves to `undefined` then. Browsers
  * have locks only on secure pages. Without them, this excludes only the work of this page.
  */
 export async function inOneTab<Result>(
-  slot: Slot,
+  { name }: Slot,
   work: () => Promise<Result>,
-  isNew = false,
 ): Promise<Result | undefined> {
-  const { name } = slot
-  if (ownSlots.get(name)) return undefined
-  ownSlots.set(name, true)
+  if (busy.has(name)) return undefined
+  busy.add(name)
   let started = false
   const start = () => {
     started = true
     return work()
   }
   try {
-    return await navigator.locks.request(name, { ifAvailable: true }, (lock) =>
-      lock || isNew ? start() : undefined,
-    )
+    return await navigator.locks.request(name, { ifAvailable: true }, (lock) => (lock ? start() : undefined))
   } catch (error) {
     // Without locks, or on a page with an opaque origin, which can't use them.
     if (started) throw error
     return await start()
   } finally {
-    if (slot.read()) ownSlots.set(name, false)
-    else ownSlots.delete(name)
+    busy.delete(name)
   }
 }
 
-/** Returns whether an attempt may be in progress. Without locks, another tab's may be until its upload URL has expired. */
-export async function mayBeInProgress({ name }: Slot, { until }: KeptAttempt): Promise<boolean> {
-  const own = ownSlots.get(name)
-  if (own) return true
+/** Returns whether an attempt may be in progress. Without locks, another page's may be until its upload URL has expired. */
+export async function mayBeInProgress({ name, isTaken }: Slot, { until }: KeptAttempt): Promise<boolean> {
+  if (busy.has(name)) return true
   try {
     const { held = [] } = await navigator.locks.query()
     return held.some((lock) => lock.name === name)
   } catch {
-    return own === undefined && until > Date.now()
+    return isTaken() && until > Date.now()
   }
 }

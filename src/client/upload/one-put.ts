@@ -7,9 +7,9 @@ import {
   isOwn,
   newAttempts,
   skewOf,
-  startAttempt,
   type StartedInOnePut,
 } from './attempt.js'
+import type { KeptAttempt } from './kept-attempts.js'
 import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
 
@@ -20,12 +20,18 @@ import type { Transfer } from './transfer.js'
 export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
   const { phase, signal, put } = transfer
   let isFirst = true
-  return newAttempts(transfer, async (slot) => {
-    const { object, upload } = await startAttempt<StartedInOnePut>(transfer, '/upload')
-    const attempt = { object, until: Date.parse(upload.expiresAt) + skewOf(object) }
+  return newAttempts<StartedInOnePut>(transfer, '/upload', async (slot, { object, upload }) => {
+    const until = Date.parse(upload.expiresAt) + skewOf(object)
+    const attempt: KeptAttempt = { object, until, digests: [] }
     slot.write(attempt)
-    const isExpired = () => attempt.until < Date.now()
-    const bytes = { ...transfer, sent: () => slot.write({ ...attempt, sent: true }) }
+    const isExpired = () => until < Date.now()
+    const bytes = {
+      ...transfer,
+      sent() {
+        attempt.sent = true
+        slot.write(attempt)
+      },
+    }
     let isRefused = false
 
     const send = async () => {

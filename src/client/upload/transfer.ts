@@ -44,10 +44,14 @@ export function trackPhase(onState: UploadOptions['onState']) {
   }
 }
 
-/** Takes the items one by one, and works on four at once: a browser has six connections to a host. Rejects with the first error. */
+/** Takes the items one by one, and works on four at once: a browser has six connections to a host. Rejects with the first error, and leaves the rest. */
 export async function fourAtOnce<Item>(items: Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
   const run = async () => {
     while (items.length > 0) await work(items.shift()!)
   }
-  await Promise.all([run(), run(), run(), run()])
+  try {
+    await Promise.all([run(), run(), run(), run()])
+  } finally {
+    items.length = 0
+  }
 }

@@ -44,12 +44,12 @@ export function choosePut({ fetch, base, stallSeconds }: UploadContext): PutByte
   const withFetch: Transport = ({ url, method, headers }, { file, signal, sent }, seconds, asked) =>
     exchange({ signal }, seconds + file.size / SENT_PER_SECOND, asked, async (own) => {
       if (sent) sent()
-      const body = isKnownToFetch(file) ? file : await bytesOf(file)
+      const body = isKnownToFetch(file) ? file : await readBytes(file)
       // The URL carries the permission. The bucket must not get the application's cookies.
       return (fetch || globalThis.fetch)(url, { method, headers, body, credentials: 'omit', signal: own })
     })
   return async (put, bytes) => {
-    const isFetched = fetch || typeof XMLHttpRequest === 'undefined' || isForeign(bytes.file)
+    const isFetched = fetch || typeof XMLHttpRequest === 'undefined'
     const url = addressOf(put.url, base)
     const asked = { method: put.method, path: null }
     const response = await (isFetched ? withFetch : withXhr)(
@@ -59,7 +59,7 @@ export function choosePut({ fetch, base, stallSeconds }: UploadContext): PutByte
       asked,
     ).catch(async (error: unknown) => {
       if (!isCode(error, 'NETWORK_ERROR')) throw error
-      await checkReadable(bytes.file)
+      await readBytes(bytes.file.slice(0, 1))
       const origin = String(/^\w+:\/\/[^/?#]*/.exec(url))
       if (`${absolute(base)}/`.startsWith(`${origin}/`)) throw error
       throw new S3ClientError(error.code, `no response from ${origin}.`, { ...asked, cause: error.cause })
@@ -114,19 +114,6 @@ const withXhr: Transport = ({ url, method, headers }, { file, progress, signal, 
   )
 
 /**
- * Returns whether a file is not of the DOM: in a simulated one, such as jsdom's, the runtime's own files are foreign, and
- * `XMLHttpRequest` would send "[object Blob]". Not by `instanceof`, because files of other frames are not foreign.
- */
-function isForeign(file: Blob): boolean {
-  try {
-    new FileReader().readAsText(file.slice(0, 0))
-    return false
-  } catch {
-    return true
-  }
-}
-
-/**
  * Returns whether a file is one for `fetch`, which can then stream it. The files of simulated DOMs are foreign to the runtime's
  * `fetch`, which would send "[object File]", and the runtime's to that of happy-dom.
  */
@@ -138,26 +125,12 @@ function isKnownToFetch(file: Blob): boolean {
   }
 }
 
-/** A file that is smaller can be a folder, and can be read whole. */
-const MAX_FOLDER_SIZE = 8 * 1024 ** 2
-
 /**
- * Rejects with `FILE_UNREADABLE` if a file was changed or removed on disk, or is a folder. Browsers notice this on any read, but
- * only read a folder in vain if all of it is wanted.
+ * Reads a file in every runtime. Without a `FileReader` there is no DOM, and the file is the runtime's own. Resolves to the file
+ * itself where it can't be read. Rejects with `FILE_UNREADABLE` if reading fails.
  */
-export async function checkReadable(file: Blob): Promise<void> {
-  try {
-    await bytesOf(file.size < MAX_FOLDER_SIZE ? file : file.slice(0, 1))
-  } catch (cause) {
-    throw new S3ClientError('FILE_UNREADABLE', 'The file could not be read.', {
-      cause,
-    })
-  }
-}
-
-/** Reads a file in every runtime. Without a `FileReader` there is no DOM, and the file is the runtime's own. */
-function bytesOf(file: Blob): Promise<Blob | ArrayBuffer> {
-  return new Promise((resolve, reject) => {
+export function readBytes(file: Blob): Promise<Blob | ArrayBuffer> {
+  return new Promise<Blob | ArrayBuffer>((resolve, reject) => {
     try {
       // Not `arrayBuffer()`, which the blobs of older versions lack.
       const reader = new FileReader()
@@ -169,5 +142,7 @@ function bytesOf(file: Blob): Promise<Blob | ArrayBuffer> {
       // Foreign, or in React Native, whose reader can't do this.
       resolve(file.arrayBuffer ? file.arrayBuffer() : file)
     }
+  }).catch((cause: unknown) => {
+    throw new S3ClientError('FILE_UNREADABLE', 'The file could not be read.', { cause })
   })
 }

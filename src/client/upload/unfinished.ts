@@ -1,7 +1,7 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { type CallOptions, limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
-import { attemptCalls, END_LIMIT, endAttempt, isGone, isOver } from './attempt.js'
+import { attemptCalls, END_LIMIT, endAttempt, isGone, isOver, isWhole, loadedOf } from './attempt.js'
 import {
   inOneTab,
   type KeptAttempt,
@@ -60,42 +60,28 @@ async function settleSlot(slot: Slot): Promise<keyof SettledUploads> {
   if (!attempt.aborted) {
     if (await mayBeInProgress(slot, attempt)) return 'kept'
     try {
-      // Browsers print refusals as errors, so the server is asked to confirm only what may be complete.
-      if (await mayBeComplete(slot, attempt)) {
-        await attemptCalls(slot, attempt).finish(END_LIMIT)
+      const { finish, list } = attemptCalls(slot, attempt)
+      // Browsers print refusals as errors, so the server is asked to confirm only what may be complete. An upload in parts that is not
+      // known to be the same file in all of them must not be.
+      if (attempt.uploadId ? isWhole(attempt) : attempt.sent) {
+        await finish(END_LIMIT)
         slot.clear()
         return 'confirmed'
       }
-      if (attempt.identity) return 'kept'
+      if (attempt.identity) {
+        await list(END_LIMIT)
+        return 'kept'
+      }
     } catch (error) {
       if (isOver(error, attempt) && slot.isCurrent()) {
         slot.clear()
         return 'ended'
       }
-      const isFull = isCode(error, 'QUOTA_EXCEEDED') && !attempt.identity
-      if (!isCode(error, 'UPLOAD_MISMATCH') && !isFull) return 'kept'
+      if (attempt.identity || !isCode(error, 'UPLOAD_MISMATCH', 'QUOTA_EXCEEDED')) return 'kept'
     }
   }
   const object = await inOneTab(slot, () => endAttempt(slot, attempt))
   return object ? 'confirmed' : slot.read() ? 'kept' : 'ended'
-}
-
-async function mayBeComplete(slot: Slot, attempt: KeptAttempt): Promise<boolean> {
-  if (!attempt.uploadId) return !!attempt.sent
-  try {
-    return (await loadedOf(slot, attempt, END_LIMIT)) >= attempt.object.declaredSize!
-  } catch (error) {
-    // It may be complete, so there are no parts to list.
-    if (isGone(error)) return true
-    throw error
-  }
-}
-
-/** Returns how many bytes of an upload in parts the bucket has. */
-async function loadedOf(slot: Slot, attempt: KeptAttempt, limit: CallOptions): Promise<number> {
-  let loaded = 0
-  for (const size of (await attemptCalls(slot, attempt).list(limit)).sizes.values()) loaded += size
-  return loaded
 }
 
 /** An interrupted upload. Uploading the same file with the same options resumes it. */
@@ -133,13 +119,13 @@ async function unfinishedIn(slot: Slot, signal: AbortSignal): Promise<Unfinished
   const attempt = slot.read()
   if (!attempt || !attempt.identity || attempt.aborted || (await mayBeInProgress(slot, attempt))) return []
   try {
-    const loaded = await loadedOf(slot, attempt, { signal })
+    await attemptCalls(slot, attempt).list({ signal })
     const { object } = attempt
-    const { filename = object.key, declaredSize: size = loaded } = object
+    const { filename = object.key, declaredSize: size = 0 } = object
     const discard = async (options: CallOptions = {}) => {
       await limited(options, () => inOneTab(slot, () => endAttempt(slot, attempt)))
     }
-    return [{ filename, size, loaded, object, discard }]
+    return [{ filename, size, loaded: loadedOf(attempt), object, discard }]
   } catch (error) {
     // It has lapsed, or another tab has completed it. `settle` finds out which.
     if (isGone(error)) return []

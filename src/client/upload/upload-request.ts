@@ -104,26 +104,3 @@ function validName(file: Blob): string {
   const sendable = name.replace(/[\0\p{Surrogate}]/gu, '\ufffd')
   return [...sendable].slice(0, MAX_FILENAME_LENGTH).join('') || 'file'
 }
-
-/**
- * Returns a text of everything that makes two uploads the same. `null` for a `Blob`, which has no name and time to recognize
- * it by.
- */
-export function identityOf(
-  file: Blob,
-  { route, filename, contentType, size, metadata }: UploadRequest,
-): string | null {
-  // Not `instanceof`, because the file may come from another frame.
-  const { name, lastModified } = file as Partial<File>
-  return lastModified === undefined
-    ? null
-    : JSON.stringify([
-        route || null,
-        filename,
-        Object.entries(metadata || {}).sort(),
-        name,
-        size,
-        lastModified,
-        contentType,
-      ])
-}

@@ -4,11 +4,12 @@ import { isCode } from '../client-error.js'
 import { END_LIMIT } from './attempt.js'
 import { uploadInParts } from './in-parts.js'
 import { keptAttempts } from './kept-attempts.js'
+import { readPart } from './digest.js'
 import { inLine } from './line.js'
 import { uploadInOnePut } from './one-put.js'
 import { retry, throwIfAborted } from './retry.js'
 import { trackPhase, trackProgress, type Transfer } from './transfer.js'
-import { checkReadable, choosePut } from './transport.js'
+import { choosePut } from './transport.js'
 import { settle } from './unfinished.js'
 import { createUploadRequest, type UploadContext, type UploadOptions } from './upload-request.js'
 
@@ -30,12 +31,14 @@ export async function upload(
   const phase = trackPhase(options.onState)
   return inLine(context, options, phase, async (signal) => {
     try {
-      await checkReadable(file)
+      // A smaller file can be a folder, which browsers only read in vain if all of it is wanted.
+      const isSmall = file.size < MULTIPART_MIN_SIZE
+      const { file: readable } = await readPart(isSmall ? file : file.slice(0, 1))
       const object = await run({
         ...context,
         kept: await retry(async () => keptAttempts(context), { signal, phase }),
         put: choosePut(context),
-        file,
+        file: isSmall ? readable : file,
         uploadRequest,
         progress,
         phase,

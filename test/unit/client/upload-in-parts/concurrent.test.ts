@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { rejectionOf } from '../rejection.js'
 import { NOTHING_USED } from '../server.js'
 import { interrupt } from './interrupted.js'
-import { PART, threeParts } from './files.js'
+import { threeParts } from './files.js'
 import { useFakePauses } from './fake-pauses.js'
 import { START, LIST, PUT } from './request-lines.js'
 import { refuse, startUploads } from './faulty-uploads.js'
@@ -25,9 +25,11 @@ describe('concurrent uploads of the same file', () => {
     const file = threeParts()
     await interrupt(uploads, file)
     // The other tab is resuming it.
+    const held = Object.keys(localStorage)
     vi.stubGlobal('navigator', {
       locks: {
-        request: (_: string, __: object, work: (lock: object | null) => unknown) => work(null),
+        request: (name: string, _: object, work: (lock: object | null) => unknown) =>
+          work(held.includes(name) ? null : {}),
         query: () => Promise.reject(new Error('Not asked.')),
       },
     })
@@ -51,45 +53,38 @@ describe('concurrent uploads of the same file', () => {
     expect(uploads.count(START)).toBe(1)
   })
 
-  it('share one upload in two tabs without locks, and produce a complete object', async () => {
+  it('end in the earlier of two tabs without locks, and never mix two files', async () => {
+    vi.stubGlobal('navigator', {})
+    const events = new EventTarget()
+    vi.stubGlobal('addEventListener', events.addEventListener.bind(events))
     const uploads = startUploads()
-    const file = threeParts()
-    await interrupt(uploads, file)
-    // The other tab has read the same ids, and is faster at every step from here on.
-    uploads.inject(
-      /^PUT 2$/,
-      async (serve) => {
-        const { objects: [row] = [] } = await uploads.objects.listByScope({ scope: 'ada' })
-        const { key, id, uploadId } = row!
-        const post = (path: string, body: object) =>
-          uploads.server.handler(
-            new Request(`http://files.test/api/s3/multipart/${path}`, {
-              method: 'POST',
-              headers: { 'content-type': 'application/json', 'x-user': 'ada' },
-              body: JSON.stringify({ key, id, uploadId, ...body }),
-            }),
-          )
-        const { parts } = (await (await post('parts', { partNumbers: [2, 3] })).json()) as {
-          parts: { url: string }[]
-        }
-        for (const [index, { url }] of parts.entries()) {
-          const body = file.slice((index + 1) * PART, (index + 2) * PART)
-          await uploads.server.handler(new Request(url, { method: 'PUT', body }))
-        }
-        expect((await post('complete', {})).status).toBe(200)
-        return serve()
-      },
-      1,
-    )
-    const object = await uploads.api.upload(file)
-    expect(object).toMatchObject({ status: 'active', size: file.size })
-    expect(uploads.count(START)).toBe(0)
-    const bytes = await uploads.bytesOf(object)
-    expect(Buffer.from(bytes).equals(Buffer.from(await file.arrayBuffer()))).toBe(true)
-    expect(await uploads.objects.getScopeUsage('ada')).toEqual({
-      ...NOTHING_USED,
-      bytes: file.size,
-      files: 1,
+    let sent = 0
+    uploads.inject(/^PUT/, async (serve) => {
+      // Two parts of the earlier tab have arrived. The other tab sends them again.
+      const response = ++sent > 2 ? new Promise<Response>(() => undefined) : serve()
+      return response
     })
+    const one = threeParts()
+    const earlier = rejectionOf(uploads.api.upload(one))
+    await expect.poll(() => sent).toBe(3)
+    uploads.clearFaults()
+    vi.resetModules()
+    const other = await import('@svc/db/client')
+    const { api } = other.createS3Client({
+      baseURL: 'http://files.test',
+      plugins: [],
+      fetch: uploads.fetch,
+      headers: { 'x-user': 'ada' },
+    })
+    const bytes = new Uint8Array(one.size).fill(7)
+    const two = new File([bytes], one.name, { type: one.type, lastModified: one.lastModified })
+    const later = api.upload(two)
+    await expect.poll(() => uploads.count(LIST)).toBe(1)
+    const taken = setInterval(() => events.dispatchEvent(new Event('storage')), 1)
+    expect(await earlier).toMatchObject({ code: 'ABORTED' })
+    clearInterval(taken)
+    const object = await later
+    expect(Buffer.from(await uploads.bytesOf(object)).equals(bytes)).toBe(true)
+    expect(await uploads.objects.getScopeUsage('ada')).toEqual({ ...NOTHING_USED, bytes: one.size, files: 1 })
   })
 })

@@ -1,0 +1,150 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { stubFailingLocalStorage, stubLocalStorage } from '../local-storage.js'
+import { rejectionOf } from '../rejection.js'
+import { interrupt } from './interrupted.js'
+import { PART, threeParts } from './files.js'
+import { useFakePauses, withoutPauses } from './fake-pauses.js'
+import { lostAfter, lostBefore, startUploads } from './faulty-uploads.js'
+import { COMPLETE, LIST, PUT, START } from './request-lines.js'
+
+useFakePauses()
+
+const SIZE = 2 * PART + 3
+
+/** Bytes of a file: what each part is filled with, and an edit in place. */
+interface Content {
+  readonly fills: readonly number[]
+  readonly edit: { readonly at: number; readonly bytes: Uint8Array } | null
+}
+
+/** One call of `upload`, with the requests that don't get through. */
+interface Step extends Content {
+  readonly lost: 'nothing' | 'parts' | 'all parts' | 'completion'
+  readonly parts: readonly number[]
+}
+
+const content = {
+  fills: fc.array(fc.constantFrom(0, 1, 2), { minLength: 3, maxLength: 3 }),
+  edit: fc.option(
+    fc.record({
+      at: fc.oneof(fc.nat(SIZE - 8), fc.constantFrom(0, PART - 4, PART, SIZE - 8)),
+      bytes: fc.uint8Array({ minLength: 1, maxLength: 8 }),
+    }),
+  ),
+}
+
+const step = fc.record<Step>({
+  ...content,
+  lost: fc.constantFrom('nothing', 'parts', 'parts', 'all parts', 'completion'),
+  parts: fc.subarray([1, 2, 3], { minLength: 1 }),
+})
+
+/** Every file has the same name, size and time. */
+function fileOf({ fills, edit }: Content): File {
+  const bytes = new Uint8Array(SIZE)
+  for (const [index, fill] of fills.entries()) bytes.fill(fill, index * PART, (index + 1) * PART)
+  if (edit) bytes.set(edit.bytes, edit.at)
+  return new File([bytes], 'film.mp4', { lastModified: 1 })
+}
+
+async function isStored(uploads: ReturnType<typeof startUploads>, key: string, file: File): Promise<boolean> {
+  const { url } = await uploads.api.download({ key })
+  const stored = Buffer.from(await (await uploads.fetch(url)).arrayBuffer())
+  return stored.equals(Buffer.from(await file.arrayBuffer()))
+}
+
+describe('a resumed upload', () => {
+  it('stores the file of the last call, whatever earlier calls have left', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 3 }), fc.record(content), async (steps, last) => {
+        stubLocalStorage()
+        const uploads = startUploads()
+        for (const { lost, parts, ...each } of [...steps, { ...last, lost: 'nothing', parts: [] }]) {
+          const file = fileOf(each)
+          if (lost === 'parts') uploads.inject(new RegExp(`^PUT [${parts.join('')}]$`), lostBefore)
+          if (lost === 'all parts') uploads.inject(PUT, lostAfter)
+          if (lost === 'completion') uploads.inject(COMPLETE, lostAfter)
+          const call = withoutPauses(uploads.api.upload(file))
+          if (lost === 'nothing') expect(await isStored(uploads, (await call).key, file)).toBe(true)
+          else expect(await rejectionOf(call)).toMatchObject({ code: 'NETWORK_ERROR' })
+          uploads.clearFaults()
+          // Nothing that is incomplete or mixed is confirmed in between.
+          await uploads.api.settleUploads()
+        }
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  it('sends only the parts that differ', async () => {
+    const uploads = startUploads()
+    const file = threeParts()
+    await interrupt(uploads, file, COMPLETE)
+    const bytes = new Uint8Array(await file.arrayBuffer())
+    bytes[PART + 1] = 9
+    const edited = new File([bytes], file.name, { type: file.type, lastModified: file.lastModified })
+    // All parts have arrived, but they may not be of one file any more.
+    uploads.inject(/^PUT 2$/, lostBefore)
+    expect(await withoutPauses(rejectionOf(uploads.api.upload(edited)))).toMatchObject({ code: 'NETWORK_ERROR' })
+    expect(await uploads.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
+    uploads.clearFaults()
+    uploads.log.length = 0
+    const object = await uploads.api.upload(edited)
+    expect([uploads.count(PUT), uploads.count(/^PUT 2$/), uploads.count(START)]).toEqual([1, 1, 0])
+    expect(Buffer.from(await uploads.bytesOf(object)).equals(bytes)).toBe(true)
+  })
+
+  it.each<[string, unknown]>([
+    ['without digests', undefined],
+    ['with digests that are no list', 'abc'],
+    ['with digests of other types', [1, null, {}]],
+    ['with digests that are cut off', ['1,2']],
+  ])('begins at 0 in an attempt that was kept %s', async (_, digests) => {
+    const entries = stubLocalStorage()
+    const uploads = startUploads()
+    const file = threeParts()
+    await interrupt(uploads, file)
+    for (const [name, text] of entries)
+      entries.set(name, JSON.stringify({ ...(JSON.parse(text) as object), digests }))
+    const object = await uploads.api.upload(file)
+    expect([uploads.count(START), uploads.count(LIST), uploads.count(PUT)]).toEqual([0, 1, 3])
+    expect(await isStored(uploads, object.key, file)).toBe(true)
+  })
+
+  it.each([undefined, null, 0, -1, 1, 9_000_000, 'x', {}])('ignores a kept part size of %j', async (partSize) => {
+    const entries = stubLocalStorage()
+    const uploads = startUploads()
+    const file = threeParts()
+    await interrupt(uploads, file)
+    for (const [name, text] of entries)
+      entries.set(name, JSON.stringify({ ...(JSON.parse(text) as object), partSize }))
+    const object = await uploads.api.upload(file)
+    expect(await isStored(uploads, object.key, file)).toBe(true)
+  })
+
+  it.each(['full', 'forbidden'])('stores the file where the storage is %s', async (state) => {
+    const entries = stubLocalStorage()
+    if (state === 'forbidden') stubFailingLocalStorage()
+    else {
+      const { setItem } = localStorage
+      localStorage.setItem = (name, text) => {
+        // There is room for an attempt, but not for digests.
+        if (/"digests":\[./.test(text)) throw new DOMException('Full.', 'QuotaExceededError')
+        setItem(name, text)
+      }
+    }
+    const uploads = startUploads()
+    const [one, other] = [1, 2].map((fill) => fileOf({ fills: [fill, fill, fill], edit: null })) as [File, File]
+    await interrupt(uploads, one)
+    const object = await uploads.api.upload(other)
+    expect(await isStored(uploads, object.key, other)).toBe(true)
+    expect(await uploads.objects.getScopeUsage('ada')).toMatchObject({ files: 1, reservedFiles: 0 })
+    expect(entries.size).toBe(0)
+  })
+
+  it('keeps at most 300 kB for 10,000 parts', () => {
+    const digests = Array<string>(10_000).fill('-zik0zj,-zik0zj,-zik0zj')
+    expect(JSON.stringify(digests).length).toBeLessThan(300_000)
+  })
+})
