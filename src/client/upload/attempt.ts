@@ -156,7 +156,8 @@ function isResumable(error: unknown): boolean {
 
 /** Returns what to tell the server of an error of the bucket. */
 function failureOf(error: unknown): Failure | undefined {
-  if (!(error instanceof S3ClientError) || error.path !== null || isCode(error, 'ABORTED', 'TIMEOUT')) return undefined
+  if (!(error instanceof S3ClientError) || error.path !== null || isCode(error, 'ABORTED', 'TIMEOUT'))
+    return undefined
   const { status = null, params, message } = error
   return { status, message: String((params && params['body']) || message).slice(0, 500) }
 }

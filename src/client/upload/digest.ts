@@ -1,8 +1,8 @@
 import { quietly } from './kept-attempts.js'
 import { readBytes } from './transport.js'
 
-/** Bytes read and hashed at a time, which takes about a millisecond. A multiple of 4. */
-const CHUNK = 1024 ** 2
+/** Bytes read and hashed at a time, which takes a few milliseconds. A multiple of 4. */
+const CHUNK = 8 * 1024 ** 2
 
 type State = readonly [number, number, number]
 

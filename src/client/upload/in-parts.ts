@@ -152,7 +152,9 @@ async function sendMissing(
     const taken = new Promise((_, reject) =>
       quietly(() => {
         addEventListener('pagehide', () => store(true), { signal: stopped })
-        addEventListener('storage', () => slot.isTaken() && reject(withoutResponse({ aborted: true })), { signal: stopped })
+        addEventListener('storage', () => slot.isTaken() && reject(withoutResponse({ aborted: true })), {
+          signal: stopped,
+        })
       }),
     )
     await Promise.race([fourAtOnce([...missing.keys()], (index) => sendPart(index, stopped)), taken])
@@ -180,7 +182,10 @@ async function sendMissing(
       if (!signed) throw new S3ClientError('UNEXPECTED_RESPONSE', 'A URL is missing.')
       attempt.until = Date.parse(signed.expiresAt) + attempt.skew!
       store()
-      await put({ method: 'PUT', url: signed.url, headers: {} }, { file: bytes, progress: reportPart, signal: stopped })
+      await put(
+        { method: 'PUT', url: signed.url, headers: {} },
+        { file: bytes, progress: reportPart, signal: stopped },
+      )
       attempt.digests[part - 1] = digest
       store()
       reportPart(bytes.size)

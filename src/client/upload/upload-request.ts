@@ -29,7 +29,7 @@ export interface UploadOptions extends CallOptions {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
   /**
    * Called while bytes are sent. `loaded` increases with each call and equals `total` in the last one. A resumed upload
-   * starts at the bytes that the bucket already has. Without `XMLHttpRequest`, or with a `fetch` of your own, it is called only
+   * counts what has arrived once it has compared it with the file. Without `XMLHttpRequest`, or with a `fetch` of your own, it is called only
    * after each part (8 MiB or more) and at the end. If it throws, the upload is aborted and rejects with that error.
    */
   readonly onProgress?: ((progress: UploadProgress) => void) | null | undefined

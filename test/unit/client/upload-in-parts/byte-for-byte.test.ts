@@ -57,22 +57,26 @@ async function isStored(uploads: ReturnType<typeof startUploads>, key: string, f
 describe('a resumed upload', () => {
   it('stores the file of the last call, whatever earlier calls have left', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 3 }), fc.record(content), async (steps, last) => {
-        stubLocalStorage()
-        const uploads = startUploads()
-        for (const { lost, parts, ...each } of [...steps, { ...last, lost: 'nothing', parts: [] }]) {
-          const file = fileOf(each)
-          if (lost === 'parts') uploads.inject(new RegExp(`^PUT [${parts.join('')}]$`), lostBefore)
-          if (lost === 'all parts') uploads.inject(PUT, lostAfter)
-          if (lost === 'completion') uploads.inject(COMPLETE, lostAfter)
-          const call = withoutPauses(uploads.api.upload(file))
-          if (lost === 'nothing') expect(await isStored(uploads, (await call).key, file)).toBe(true)
-          else expect(await rejectionOf(call)).toMatchObject({ code: 'NETWORK_ERROR' })
-          uploads.clearFaults()
-          // Nothing that is incomplete or mixed is confirmed in between.
-          await uploads.api.settleUploads()
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 3 }),
+        fc.record(content),
+        async (steps, last) => {
+          stubLocalStorage()
+          const uploads = startUploads()
+          for (const { lost, parts, ...each } of [...steps, { ...last, lost: 'nothing', parts: [] }]) {
+            const file = fileOf(each)
+            if (lost === 'parts') uploads.inject(new RegExp(`^PUT [${parts.join('')}]$`), lostBefore)
+            if (lost === 'all parts') uploads.inject(PUT, lostAfter)
+            if (lost === 'completion') uploads.inject(COMPLETE, lostAfter)
+            const call = withoutPauses(uploads.api.upload(file))
+            if (lost === 'nothing') expect(await isStored(uploads, (await call).key, file)).toBe(true)
+            else expect(await rejectionOf(call)).toMatchObject({ code: 'NETWORK_ERROR' })
+            uploads.clearFaults()
+            // Nothing that is incomplete or mixed is confirmed in between.
+            await uploads.api.settleUploads()
+          }
+        },
+      ),
       { numRuns: 12 },
     )
   })
@@ -86,7 +90,9 @@ describe('a resumed upload', () => {
     const edited = new File([bytes], file.name, { type: file.type, lastModified: file.lastModified })
     // All parts have arrived, but they may not be of one file any more.
     uploads.inject(/^PUT 2$/, lostBefore)
-    expect(await withoutPauses(rejectionOf(uploads.api.upload(edited)))).toMatchObject({ code: 'NETWORK_ERROR' })
+    expect(await withoutPauses(rejectionOf(uploads.api.upload(edited)))).toMatchObject({
+      code: 'NETWORK_ERROR',
+    })
     expect(await uploads.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
     uploads.clearFaults()
     uploads.log.length = 0
@@ -112,16 +118,19 @@ describe('a resumed upload', () => {
     expect(await isStored(uploads, object.key, file)).toBe(true)
   })
 
-  it.each([undefined, null, 0, -1, 1, 9_000_000, 'x', {}])('ignores a kept part size of %j', async (partSize) => {
-    const entries = stubLocalStorage()
-    const uploads = startUploads()
-    const file = threeParts()
-    await interrupt(uploads, file)
-    for (const [name, text] of entries)
-      entries.set(name, JSON.stringify({ ...(JSON.parse(text) as object), partSize }))
-    const object = await uploads.api.upload(file)
-    expect(await isStored(uploads, object.key, file)).toBe(true)
-  })
+  it.each([undefined, null, 0, -1, 1, 9_000_000, 'x', {}])(
+    'ignores a kept part size of %j',
+    async (partSize) => {
+      const entries = stubLocalStorage()
+      const uploads = startUploads()
+      const file = threeParts()
+      await interrupt(uploads, file)
+      for (const [name, text] of entries)
+        entries.set(name, JSON.stringify({ ...(JSON.parse(text) as object), partSize }))
+      const object = await uploads.api.upload(file)
+      expect(await isStored(uploads, object.key, file)).toBe(true)
+    },
+  )
 
   it.each(['full', 'forbidden'])('stores the file where the storage is %s', async (state) => {
     const entries = stubLocalStorage()
@@ -135,7 +144,10 @@ describe('a resumed upload', () => {
       }
     }
     const uploads = startUploads()
-    const [one, other] = [1, 2].map((fill) => fileOf({ fills: [fill, fill, fill], edit: null })) as [File, File]
+    const [one, other] = [1, 2].map((fill) => fileOf({ fills: [fill, fill, fill], edit: null })) as [
+      File,
+      File,
+    ]
     await interrupt(uploads, one)
     const object = await uploads.api.upload(other)
     expect(await isStored(uploads, object.key, other)).toBe(true)
