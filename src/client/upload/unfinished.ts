@@ -2,14 +2,7 @@ import type { DbClientObject } from '../../core/store/records.js'
 import { type CallOptions, limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
 import { attemptCalls, END_LIMIT, endAttempt, isGone, isOver, isWhole, loadedOf } from './attempt.js'
-import {
-  inOneTab,
-  type KeptAttempt,
-  keptAttempts,
-  type KeptAttempts,
-  mayBeInProgress,
-  type Slot,
-} from './kept-attempts.js'
+import { inOneTab, keptAttempts, type KeptAttempts, mayBeInProgress, type Slot } from './kept-attempts.js'
 import { fourAtOnce } from './transfer.js'
 import type { UploadContext } from './upload-request.js'
 

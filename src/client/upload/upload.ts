@@ -37,7 +37,7 @@ export async function upload(
       const object = await run({
         ...context,
         kept: await retry(async () => keptAttempts(context), { signal, phase }),
-        put: choosePut(context),
+        put: choosePut(context, file),
         file: isSmall ? readable : file,
         uploadRequest,
         progress,

@@ -70,12 +70,12 @@ async function leaveAttempt(
   controller.abort()
   expect(await rejectionOf(upload)).toMatchObject({ code: 'ABORTED' })
   network.fault = undefined
-  // The client remembers the attempts of its own page by name. Renaming them makes them another tab's.
+  // The client remembers the attempts of its own page. Another name and page make them another tab's.
   entries.clear()
   for (const [name, value] of kept) {
     const attempt = JSON.parse(value) as { until: number }
     const until = urlHasExpired ? 0 : attempt.until
-    entries.set(`${name}-other-tab`, JSON.stringify({ ...attempt, until }))
+    entries.set(`${name}-other-tab`, JSON.stringify({ ...attempt, until, page: 0 }))
   }
 }
 
@@ -122,7 +122,8 @@ describe('api.settleUploads', () => {
       await sending
       const kept = [...entries]
       entries.clear()
-      for (const [name, value] of kept) entries.set(`${name}-other-tab`, value)
+      for (const [name, value] of kept)
+        entries.set(`${name}-other-tab`, JSON.stringify({ ...(JSON.parse(value) as object), page: 0 }))
       expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
       controller.abort()
       await rejectionOf(upload)

@@ -334,12 +334,11 @@ describe('a file that can’t be read', () => {
   const unreadable = (size: number) => {
     const file = new File([new Uint8Array(size)], 'a', { lastModified: 1 })
     let isGone = size === 0
-    const { arrayBuffer, slice } = Blob.prototype
     const gone = () => Promise.reject(new DOMException('Gone.', 'NotReadableError'))
     const guarded = (blob: Blob): Blob =>
       Object.assign(blob, {
-        slice: (...range: Parameters<Blob['slice']>) => guarded(slice.apply(blob, range)),
-        arrayBuffer: () => (isGone ? gone() : arrayBuffer.call(blob)),
+        slice: (...range: Parameters<Blob['slice']>) => guarded(Blob.prototype.slice.apply(blob, range)),
+        arrayBuffer: () => (isGone ? gone() : Blob.prototype.arrayBuffer.call(blob)),
       })
     guarded(file)
     return { file, remove: () => (isGone = true) }

@@ -136,7 +136,7 @@ describe('a resumed upload', () => {
     const entries = stubLocalStorage()
     if (state === 'forbidden') stubFailingLocalStorage()
     else {
-      const { setItem } = localStorage
+      const setItem = localStorage.setItem.bind(localStorage)
       localStorage.setItem = (name, text) => {
         // There is room for an attempt, but not for digests.
         if (/"digests":\[./.test(text)) throw new DOMException('Full.', 'QuotaExceededError')
