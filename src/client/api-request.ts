@@ -17,6 +17,8 @@ export interface ApiRequestOptions<Result> extends CallOptions {
   readonly answer?: keyof Result & string
   /** Whether the request may outlive the page. */
   readonly keepalive?: boolean
+  /** Seconds that the response may take in addition to `stallSeconds`. */
+  readonly patience?: number | undefined
 }
 
 /** Calls a path of the API. Resolves to the documented response body; rejects with {@link S3ClientError}. */
@@ -80,10 +82,10 @@ export function createApiRequest(
   return async <Result>(
     method: string,
     path: string,
-    { query, body, answer, keepalive, ...options }: ApiRequestOptions<Result>,
+    { query, body, answer, keepalive, patience = 0, ...options }: ApiRequestOptions<Result>,
   ) => {
     const asked = { method, path }
-    const response = await exchange(options, stall, asked, async (signal) => {
+    const response = await exchange(options, stall + patience, asked, async (signal) => {
       const sent = new Headers((typeof headers === 'function' ? await headers() : headers) || {})
       if (body) sent.set('content-type', 'application/json')
       // `next` is for Next.js, whose `fetch` in 13 and 14 would cache the response for ever on the server.

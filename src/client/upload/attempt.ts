@@ -1,6 +1,6 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import type { CallOptions } from '../call-options.js'
-import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
+import { isCode, type S3ClientError, withoutResponse } from '../client-error.js'
 import { type Failure, inOneTab, type KeptAttempt, type Slot } from './kept-attempts.js'
 import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
@@ -24,9 +24,12 @@ export interface SignedPart {
   readonly expiresAt: string
 }
 
+/** Buckets take minutes to put many parts together. */
+const COMPLETION_SECONDS = 600
+
 /** Returns the API calls for a started attempt. `sign` and `list` are for uploads in parts. */
 export function attemptCalls(
-  { request, patient }: Slot,
+  { request }: Slot,
   { object: { bucket, key, id }, uploadId, failure }: KeptAttempt,
 ) {
   const ids = { bucket, key, id, uploadId }
@@ -48,10 +51,10 @@ export function attemptCalls(
 
     /** Has the server verify and record what was sent. May be repeated. */
     finish: async (limit: CallOptions): Promise<DbClientObject> => {
-      const { object } = await (uploadId ? patient : request)<{ readonly object: DbClientObject }>(
+      const { object } = await request<{ readonly object: DbClientObject }>(
         'POST',
         uploadId ? '/multipart/complete' : '/upload/confirm',
-        { ...limit, body: ids, answer: 'object' },
+        { ...limit, body: ids, answer: 'object', patience: uploadId ? COMPLETION_SECONDS : 0 },
       )
       return object
     },
@@ -117,14 +120,13 @@ export function skewOf({ createdAt }: DbClientObject): number {
 /**
  * Sends and confirms an attempt. What becomes of one that fails: it stays in its slot if the response was not the API's own or
  * proves nothing, or if it can be resumed. Otherwise, and always after an abort, it is ended at the server. If it turns
- * out to be confirmed, and `isSame` says that its bytes are this file's, the result is its object.
+ * out to be confirmed, and its bytes are this file's, the result is its object.
  */
 export async function conclude(
   transfer: Transfer,
   slot: Slot,
   attempt: KeptAttempt,
   send: () => Promise<DbClientObject>,
-  isSame = () => true,
 ): Promise<DbClientObject> {
   const { signal } = transfer
   try {
@@ -144,7 +146,7 @@ export async function conclude(
       throw error
     }
     const object = await endAttempt(slot, attempt)
-    if (object && isSame()) return object
+    if (object && isWhole(attempt)) return object
     throw error
   }
 }
@@ -156,9 +158,8 @@ function isResumable(error: unknown): boolean {
 
 /** Returns what to tell the server of an error of the bucket. */
 function failureOf(error: unknown): Failure | undefined {
-  if (!(error instanceof S3ClientError) || error.path !== null || isCode(error, 'ABORTED', 'TIMEOUT'))
-    return undefined
-  const { status = null, params, message } = error
+  const { path, status = null, params, message } = Object(error) as S3ClientError
+  if (path !== null || isCode(error, 'ABORTED', 'TIMEOUT')) return undefined
   return { status, message: String((params && params['body']) || message).slice(0, 500) }
 }
 
@@ -167,9 +168,9 @@ export function loadedOf({ object, partSize, digests }: KeptAttempt): number {
   return Math.min(digests.filter(Boolean).length * partSize!, object.declaredSize!)
 }
 
-/** Returns whether the bucket has every part, all of the same file. */
-export function isWhole(attempt: KeptAttempt): boolean {
-  return loadedOf(attempt) === attempt.object.declaredSize
+/** Returns whether the bucket may have all bytes, of one file. */
+export function isWhole(attempt: KeptAttempt): boolean | undefined {
+  return attempt.uploadId ? loadedOf(attempt) === attempt.object.declaredSize : attempt.sent
 }
 
 /** Limits how long the client waits for the server when it settles or ends an attempt. */
@@ -194,11 +195,6 @@ export async function endAttempt(slot: Slot, attempt: KeptAttempt): Promise<DbCl
   }
   slot.clear()
   return object
-}
-
-/** Returns whether a response is the API's own refusal, in contrast to a proxy's or none. */
-export function isOwn(error: unknown): boolean {
-  return statusOf(error) > 0 && !isCode(error, 'UNEXPECTED_RESPONSE')
 }
 
 /** Returns whether the server doesn't know an attempt, cannot know it, or no longer has the operation. */

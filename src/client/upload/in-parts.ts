@@ -1,6 +1,6 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
-import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
+import { isCode, type S3ClientError, withoutResponse } from '../client-error.js'
 import {
   attemptCalls,
   conclude,
@@ -100,7 +100,7 @@ function finish(
       },
     )
   }
-  return conclude(transfer, slot, attempt, send, () => isNew || isWhole(attempt))
+  return conclude(transfer, slot, attempt, send)
 }
 
 /** Compares the file with the kept digests, and drops those of parts that differ. */
@@ -151,7 +151,6 @@ async function sendMissing(
     report()
     const taken = new Promise((_, reject) =>
       quietly(() => {
-        addEventListener('pagehide', () => store(true), { signal: stopped })
         addEventListener('storage', () => slot.isTaken() && reject(withoutResponse({ aborted: true })), {
           signal: stopped,
         })
@@ -160,9 +159,9 @@ async function sendMissing(
     await Promise.race([fourAtOnce([...missing.keys()], (index) => sendPart(index, stopped)), taken])
   })
 
-  function store(isTime = Date.now() > stored + STORE_INTERVAL): void {
+  function store(): void {
     if (slot.isTaken()) throw withoutResponse({ aborted: true })
-    if (!isTime) return
+    if (Date.now() < stored + STORE_INTERVAL) return
     stored = Date.now()
     slot.write(attempt)
   }
@@ -178,15 +177,12 @@ async function sendMissing(
     const send = async () => {
       const batch = batches[first] || sign(missing.slice(first, first + URL_BATCH_SIZE), stopped)
       batches[first] = batch
-      const signed = (await batch).parts.find(({ partNumber }) => partNumber === part)
-      if (!signed) throw new S3ClientError('UNEXPECTED_RESPONSE', 'A URL is missing.')
-      attempt.until = Date.parse(signed.expiresAt) + attempt.skew!
+      const { url, expiresAt } = (await batch).parts[index - first]!
+      attempt.until = Date.parse(expiresAt) + attempt.skew!
       store()
-      await put(
-        { method: 'PUT', url: signed.url, headers: {} },
-        { file: bytes, progress: reportPart, signal: stopped },
-      )
-      attempt.digests[part - 1] = digest
+      await put({ method: 'PUT', url, headers: {} }, { file: bytes, progress: reportPart, signal: stopped })
+      // Without a digest, the part counts for this call alone.
+      attempt.digests[part - 1] = digest || true
       store()
       reportPart(bytes.size)
     }

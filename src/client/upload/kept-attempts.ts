@@ -1,5 +1,5 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import { type ApiRequest, createApiRequest } from '../api-request.js'
+import type { ApiRequest } from '../api-request.js'
 import type { Account } from '../call-options.js'
 import { withoutResponse } from '../client-error.js'
 import type { UploadContext } from './upload-request.js'
@@ -42,8 +42,6 @@ export interface Slot {
   readonly name: string
   /** Calls the API that the attempt was started at. */
   readonly request: ApiRequest
-  /** Like `request`, for the call that has the bucket put many parts together, which takes minutes. */
-  readonly patient: ApiRequest
   /** Whether the attempt's account is still signed in. If not, the server doesn't know the attempt. */
   readonly isCurrent: () => boolean | undefined
   /** Returns `null` if nothing is there, or nothing valid. */
@@ -73,12 +71,11 @@ export type KeptAttempts = ReturnType<typeof keptAttempts>
  */
 export function keptAttempts(context: UploadContext) {
   const { base, request, account: option } = context
-  const patient = createApiRequest(base, context, context.stallSeconds + 600)
   const account = accountOf(option)
   const prefix = `@svc/db attempt ${JSON.stringify([base, account])} `
   const isCurrent = () => accountOf(option) === account
   const slotOf = (name: string): Slot => {
-    const read = () => {
+    const read = (): StoredAttempt | null => {
       const attempt = quietly(
         // JSON.parse reads `null` as the text.
         () => JSON.parse(inMemory.get(name) || storage().getItem(name)!) as StoredAttempt | null,
@@ -90,22 +87,21 @@ export function keptAttempts(context: UploadContext) {
     return {
       name,
       request,
-      patient,
       isCurrent: () => quietly(isCurrent),
       read,
       isTaken() {
-        const attempt = read()
-        return !!attempt && attempt.page !== PAGE
+        const { page = PAGE } = read() || {}
+        return page !== PAGE
       },
       write(attempt) {
-        const stored = { ...attempt, page: PAGE }
-        inMemory.set(name, JSON.stringify(stored))
+        const text = JSON.stringify({ ...attempt, page: PAGE })
+        inMemory.set(name, text)
         quietly(() => {
           storage().removeItem(name)
           // Where there is no room for the digests, none of an earlier file may stay.
-          storage().setItem(name, JSON.stringify({ ...stored, digests: [] }))
+          storage().setItem(name, JSON.stringify({ ...attempt, page: PAGE, digests: [] }))
           inMemory.delete(name)
-          storage().setItem(name, JSON.stringify(stored))
+          storage().setItem(name, text)
         })
       },
       clear() {
@@ -119,7 +115,7 @@ export function keptAttempts(context: UploadContext) {
     /** Whether the account is still signed in. Throws what the application's function throws, as a `NETWORK_ERROR`. */
     isCurrent,
     slots: () => storedNames(prefix).map(slotOf),
-    newSlot: () => slotOf(prefix + String(Math.random())),
+    newSlot: () => slotOf(`${prefix}${Math.random()}`),
   }
 }
 
@@ -138,7 +134,7 @@ function accountOf(option: Account): string | null {
 
 function storedNames(prefix: string): string[] {
   const stored = quietly(() => Object.keys(storage())) || []
-  return [...new Set([...inMemory.keys(), ...stored])].filter((name) => name.startsWith(prefix))
+  return [...inMemory.keys(), ...stored].filter((name) => name.startsWith(prefix))
 }
 
 /** Ignores errors: storage may be missing, forbidden or full. */

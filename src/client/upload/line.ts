@@ -31,14 +31,13 @@ export async function inLine(
   try {
     await (begun.size >= MAX_BEGUN ? phase.waiting(enter) : enter())
     return await limited(options, (signal) => {
-      const before = [...cancelled]
-      const start = async () => {
-        const ended = () => Promise.all(before)
-        await limited({ timeoutSeconds: stallSeconds }, ended).catch(() => undefined)
-        throwIfAborted(signal)
-        return work(signal)
-      }
-      run = start()
+      const before = Promise.all(cancelled)
+      run = limited({ timeoutSeconds: stallSeconds }, () => before)
+        .catch(() => undefined)
+        .then(() => {
+          throwIfAborted(signal)
+          return work(signal)
+        })
       run.then(leave, leave)
       signal.addEventListener('abort', () => begun.has(done) && cancelled.add(done))
       return run

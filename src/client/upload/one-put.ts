@@ -1,14 +1,6 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { isCode, type S3ClientError } from '../client-error.js'
-import {
-  attemptCalls,
-  conclude,
-  isGone,
-  isOwn,
-  newAttempts,
-  skewOf,
-  type StartedInOnePut,
-} from './attempt.js'
+import { attemptCalls, conclude, isGone, newAttempts, skewOf, type StartedInOnePut } from './attempt.js'
 import type { KeptAttempt } from './kept-attempts.js'
 import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
@@ -38,7 +30,7 @@ export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
       const failure = await retry(
         () => put(upload, bytes),
         transfer,
-        (error) => !isExpired() && (isTransient(error) || (statusOf(error) === 409 && !isOwn(error))),
+        (error) => !isExpired() && (isTransient(error) || statusOf(error) === 409),
       ).catch((error: unknown) => {
         if (!isInconclusive(error)) throw error
         return error
@@ -66,7 +58,9 @@ export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
           (isExpired() ||
             statusOf(failure) === 403 ||
             (isCode(failure, 'NETWORK_ERROR') && !isCode(failure.cause, 'TIMEOUT')))
-        throw (isOwn(error) && (failure || mismatch)) || error
+        // The API's own refusal follows from an earlier failure.
+        const isOwn = statusOf(error) && !isCode(error, 'UNEXPECTED_RESPONSE')
+        throw (isOwn && (failure || mismatch)) || error
       }
     }
     try {

@@ -31,17 +31,16 @@ export async function settleUploads(
 }
 
 export async function settle({ prefix, slots }: KeptAttempts): Promise<SettledUploads> {
-  const run = running.get(prefix) || settleAll(slots()).finally(() => running.delete(prefix))
+  const settleAll = async () => {
+    const counts = { confirmed: 0, ended: 0, kept: 0 }
+    await fourAtOnce(slots(), async (slot) => {
+      counts[await settleSlot(slot)] += 1
+    })
+    return counts
+  }
+  const run = running.get(prefix) || settleAll().finally(() => running.delete(prefix))
   running.set(prefix, run)
   return run
-}
-
-async function settleAll(slots: Slot[]): Promise<SettledUploads> {
-  const counts = { confirmed: 0, ended: 0, kept: 0 }
-  await fourAtOnce(slots, async (slot) => {
-    counts[await settleSlot(slot)] += 1
-  })
-  return counts
 }
 
 async function settleSlot(slot: Slot): Promise<keyof SettledUploads> {
@@ -56,7 +55,7 @@ async function settleSlot(slot: Slot): Promise<keyof SettledUploads> {
       const { finish, list } = attemptCalls(slot, attempt)
       // Browsers print refusals as errors, so the server is asked to confirm only what may be complete. An upload in parts that is not
       // known to be the same file in all of them must not be.
-      if (attempt.uploadId ? isWhole(attempt) : attempt.sent) {
+      if (isWhole(attempt)) {
         await finish(END_LIMIT)
         slot.clear()
         return 'confirmed'
@@ -101,27 +100,22 @@ export async function unfinishedUploads(
   return limited(options, async (signal) => {
     const found: UnfinishedUpload[] = []
     await fourAtOnce(keptAttempts(context).slots(), async (slot) => {
-      found.push(...(await unfinishedIn(slot, signal)))
+      const attempt = slot.read()
+      if (!attempt || !attempt.identity || attempt.aborted || (await mayBeInProgress(slot, attempt))) return
+      try {
+        await attemptCalls(slot, attempt).list({ signal })
+      } catch (error) {
+        // It has lapsed, or another tab has completed it. `settle` finds out which.
+        if (isGone(error)) return
+        throw error
+      }
+      const { object } = attempt
+      const { filename = object.key, declaredSize: size = 0 } = object
+      const discard = async (options: CallOptions = {}) => {
+        await limited(options, () => inOneTab(slot, () => endAttempt(slot, attempt)))
+      }
+      found.push({ filename, size, loaded: loadedOf(attempt), object, discard })
     })
     return found.sort((one, other) => (one.object.id < other.object.id ? -1 : 1))
   })
-}
-
-/** Returns the attempt of a slot, or an empty array if it can't be resumed. */
-async function unfinishedIn(slot: Slot, signal: AbortSignal): Promise<UnfinishedUpload[]> {
-  const attempt = slot.read()
-  if (!attempt || !attempt.identity || attempt.aborted || (await mayBeInProgress(slot, attempt))) return []
-  try {
-    await attemptCalls(slot, attempt).list({ signal })
-    const { object } = attempt
-    const { filename = object.key, declaredSize: size = 0 } = object
-    const discard = async (options: CallOptions = {}) => {
-      await limited(options, () => inOneTab(slot, () => endAttempt(slot, attempt)))
-    }
-    return [{ filename, size, loaded: loadedOf(attempt), object, discard }]
-  } catch (error) {
-    // It has lapsed, or another tab has completed it. `settle` finds out which.
-    if (isGone(error)) return []
-    throw error
-  }
 }

@@ -91,7 +91,7 @@ export function createUploadRequest(
     cause = error
   }
   throw new TypeError(
-    `file must be a Blob or File, not a proxy of one (got ${Object.prototype.toString.call(file)}).`,
+    `file must be a Blob, not a proxy of one (got ${Object.prototype.toString.call(file)}).`,
     { cause },
   )
 }

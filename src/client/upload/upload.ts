@@ -8,7 +8,7 @@ import { readPart } from './digest.js'
 import { inLine } from './line.js'
 import { uploadInOnePut } from './one-put.js'
 import { retry, throwIfAborted } from './retry.js'
-import { trackPhase, trackProgress, type Transfer } from './transfer.js'
+import { trackPhase, trackProgress } from './transfer.js'
 import { choosePut } from './transport.js'
 import { settle } from './unfinished.js'
 import { createUploadRequest, type UploadContext, type UploadOptions } from './upload-request.js'
@@ -34,41 +34,27 @@ export async function upload(
       // A smaller file can be a folder, which browsers only read in vain if all of it is wanted.
       const isSmall = file.size < MULTIPART_MIN_SIZE
       const { file: readable } = await readPart(isSmall ? file : file.slice(0, 1))
-      const object = await run({
-        ...context,
-        kept: await retry(async () => keptAttempts(context), { signal, phase }),
-        put: choosePut(context, file),
-        file: isSmall ? readable : file,
-        uploadRequest,
-        progress,
-        phase,
-        signal,
-      })
+      const kept = await retry(async () => keptAttempts(context), { signal, phase })
+      const put = choosePut(context, file)
+      const bytes = isSmall ? readable : file
+      const transfer = { ...context, kept, put, file: bytes, uploadRequest, progress, phase, signal }
+      const settleOthers = async () => {
+        await limited({ ...END_LIMIT, signal }, () => settle(kept)).catch(() => undefined)
+        throwIfAborted(signal)
+      }
+      const object = await (isSmall ? settleOthers() : uploadInParts(transfer, settleOthers)).catch(
+        (error: unknown) => {
+          // The path is unknown, because multipart uploads are turned off at the server.
+          if (!isCode(error, 'NOT_FOUND')) throw error
+        },
+      )
+      const stored = object || (await uploadInOnePut(transfer))
       if (!isCode(signal.reason, 'TIMEOUT')) progress(Infinity)
-      return object
+      return stored
     } catch (error) {
       // After an abort, any failure is reported as the abort.
       throwIfAborted(signal)
       throw error
     }
   })
-}
-
-async function run(transfer: Transfer): Promise<DbClientObject> {
-  const { file, signal, kept } = transfer
-  const settleOthers = async () => {
-    await limited({ ...END_LIMIT, signal }, () => settle(kept)).catch(() => undefined)
-    throwIfAborted(signal)
-  }
-  if (file.size < MULTIPART_MIN_SIZE) {
-    await settleOthers()
-  } else {
-    try {
-      return await uploadInParts(transfer, settleOthers)
-    } catch (error) {
-      // The path is unknown, because multipart uploads are turned off at the server.
-      if (!isCode(error, 'NOT_FOUND')) throw error
-    }
-  }
-  return uploadInOnePut(transfer)
 }
