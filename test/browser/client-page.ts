@@ -155,7 +155,7 @@ function partOf(path: string): number | null {
 }
 
 /** The client, bundled once per test file. */
-const clientScript = bundleClient()
+export const clientScript = bundleClient()
 
 async function bundleClient(): Promise<string> {
   const { outputFiles } = await build({
