@@ -49,3 +49,10 @@ export async function throttle(page: Page, uploadThroughput: number): Promise<vo
   const conditions = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput }
   await session.send('Network.emulateNetworkConditions', conditions)
 }
+
+/** Waits until the digest of the first part is in the browser's storage, where it is written every second. */
+export async function untilKept(page: Page): Promise<void> {
+  await page.waitForFunction(() =>
+    Object.values(localStorage).some((text) => /"digests":\["/.test(String(text))),
+  )
+}

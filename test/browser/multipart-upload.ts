@@ -1,7 +1,7 @@
 import type * as clientExports from '@svc/db/client'
 import type { Browser, Page } from 'playwright-core'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { throttle, useBrowserSessions } from './browser-session.js'
+import { throttle, untilKept, useBrowserSessions } from './browser-session.js'
 import type { ClientPage } from './client-page.js'
 
 declare global {
@@ -58,6 +58,7 @@ export const multipartUploads = (browser: () => Browser): void => {
     /** Waits until the page has sent all parts, of which the bucket has stored the first. */
     async function untilHalfSent(): Promise<void> {
       await expect.poll(() => [server.partsStored.length, server.partsSent.length]).toEqual([1, 3])
+      await untilKept(page)
     }
 
     async function expectWhole({ object }: Outcome): Promise<void> {

@@ -144,7 +144,9 @@ async function sendMissing(
   const report = () => progress(sent.reduce((sum, bytes) => sum + bytes, arrived))
   const { sign } = attemptCalls(slot, attempt)
   const batches: Record<number, ReturnType<typeof sign>> = {}
-  let stored = 0
+  const timer = setInterval(() => {
+    if (!slot.isTaken()) slot.write(attempt)
+  }, STORE_INTERVAL)
 
   // Stops all parts on the caller's signal, when one part has finally failed, and when another page resumes the upload.
   await limited({ signal }, async (stopped) => {
@@ -157,14 +159,7 @@ async function sendMissing(
       }),
     )
     await Promise.race([fourAtOnce([...missing.keys()], (index) => sendPart(index, stopped)), taken])
-  })
-
-  function store(): void {
-    if (slot.isTaken()) throw withoutResponse({ aborted: true })
-    if (Date.now() < stored + STORE_INTERVAL) return
-    stored = Date.now()
-    slot.write(attempt)
-  }
+  }).finally(() => clearInterval(timer))
 
   async function sendPart(index: number, stopped: AbortSignal): Promise<void> {
     const part = missing[index]!
@@ -179,11 +174,10 @@ async function sendMissing(
       batches[first] = batch
       const { url, expiresAt } = (await batch).parts[index - first]!
       attempt.until = Date.parse(expiresAt) + attempt.skew!
-      store()
+      if (slot.isTaken()) throw withoutResponse({ aborted: true })
       await put({ method: 'PUT', url, headers: {} }, { file: bytes, progress: reportPart, signal: stopped })
       // Without a digest, the part counts for this call alone.
       attempt.digests[part - 1] = digest || true
-      store()
       reportPart(bytes.size)
     }
     await retry(send, { signal: stopped, phase }, (error) => {
