@@ -30,11 +30,7 @@ import {
 
 export function s3Objects(
   run: RunBucketCall,
-  {
-    timeoutSeconds,
-    idleSeconds,
-    now,
-  }: Record<'timeoutSeconds' | 'idleSeconds', number> & { now: () => Date },
+  { timeoutSeconds, idleSeconds, now }: { timeoutSeconds: number; idleSeconds: number; now: () => Date },
 ): Required<Pick<ObjectStorage, 'head' | 'remove' | 'write' | 'read' | 'list'>> {
   const decoders: KeyDecoders = new Map()
   return {
