@@ -94,8 +94,7 @@ export {
   type KeyWriteOutcome,
   type WriteState,
 } from './core/store/lifecycle/decide.js'
-export { receivesBytes } from './core/store/lifecycle/object.js'
-export { attemptRow, type PurgeCommand } from './core/store/lifecycle/upload.js'
+export { attemptRow, receivesBytes, type PurgeCommand } from './core/store/lifecycle/plans.js'
 export { NO_USAGE, refuseGrowth, sameUsage, usageAfter } from './core/store/lifecycle/usage.js'
 export type {
   Leftover,

@@ -1,7 +1,7 @@
 import type { AdoptCommand, FindQuery, StoreDriver } from '../../core/store/driver.js'
 import { hasExpired } from '../../core/store/lifecycle/change.js'
 import { decide, outcomeOf, type KeyWrite, type KeyWriteOutcome } from '../../core/store/lifecycle/decide.js'
-import { receivesBytes } from '../../core/store/lifecycle/object.js'
+import { receivesBytes } from '../../core/store/lifecycle/plans.js'
 import { copyObject, type StorageObject } from '../../core/store/records.js'
 import { copyLeftover, duePosition } from './leftover-table.js'
 import { datePosition, endOfDate } from './sorted-map.js'

@@ -1,5 +1,5 @@
 import { endOfPrefix } from '../../core/names.js'
-import { attemptRow } from '../../core/store/lifecycle/upload.js'
+import { attemptRow } from '../../core/store/lifecycle/plans.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type {
   AdoptRefusal,

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 import { compareBytes, keyId } from '../../../core/names.js'
 import type { AdoptCommand } from '../../../core/store/driver.js'
-import { receivesBytes } from '../../../core/store/lifecycle/object.js'
+import { receivesBytes } from '../../../core/store/lifecycle/plans.js'
 import type { KeyChange } from '../../../core/store/lifecycle/change.js'
 import type { Leftover, StorageObject } from '../../../core/store/records.js'
 import type { Update } from '../connection/namespace.js'

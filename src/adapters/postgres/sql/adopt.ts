@@ -28,7 +28,7 @@ const MORE = { bytes: 'more_bytes', files: '0' }
 const COLUMNS = ARGUMENTS.adopt.map(({ name }) => name).filter((name) => name !== 'now')
 
 /**
- * Implements `planAdopt` of core/store/lifecycle/object.ts. Returns a `WriteResult`.
+ * Implements `planAdopt` of core/store/lifecycle/plans.ts. Returns a `WriteResult`.
  *
  * It locks the storage key like a key of that name: no other adoption of the same bytes, and no write of that key, runs
  * beside it. Rows are read before leftovers: a row that ends meanwhile becomes one.

@@ -4,7 +4,7 @@ import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js
 import { objectText } from './rows.js'
 import { changeOf, charge, lockUsage, NOTHING, OWNERS, refusalText, refuse, USAGE, usageOf } from './usage.js'
 
-/** Implements `planSetUploadId` of core/store/lifecycle/upload.ts. No sum changes, so it writes no usage row. */
+/** Implements `planSetUploadId` of core/store/lifecycle/plans.ts. No sum changes, so it writes no usage row. */
 export const SET_UPLOAD_ID = `
 CREATE OR REPLACE FUNCTION {schema}.set_upload_id_v1(
   ${parameters(ARGUMENTS.setUploadId)},
@@ -31,7 +31,7 @@ COMMENT ON FUNCTION {schema}.set_upload_id_v1 IS 'Sets the multipart upload id o
 `
 
 /**
- * Implements `planUpdate` of core/store/lifecycle/object.ts. Returns a `WriteResult`. No sum changes, so it writes no
+ * Implements `planUpdate` of core/store/lifecycle/plans.ts. Returns a `WriteResult`. No sum changes, so it writes no
  * usage row. As `jsonb`, metadata is equal whatever the order of its names.
  */
 export const UPDATE = `
@@ -69,7 +69,7 @@ COMMENT ON FUNCTION {schema}.update_v1 IS 'Sets the filename, content type, meta
 const GAINED = { bytes: 'a.size', files: '1' }
 
 /**
- * Implements `planTransfer` of core/store/lifecycle/object.ts. Returns a `WriteResult`, without an object if none
+ * Implements `planTransfer` of core/store/lifecycle/plans.ts. Returns a `WriteResult`, without an object if none
  * matched. Unlike a reserve, it locks the two usage rows before it writes, in their order, and compares the quota once.
  */
 export const TRANSFER = `
@@ -107,7 +107,7 @@ COMMENT ON FUNCTION {schema}.transfer_v1 IS 'Gives the active row of a key to an
 
 const BEFORE = usageOf('a.size', 'p.declared_size')
 
-/** Implements `planRelease` of core/store/lifecycle/upload.ts. */
+/** Implements `planRelease` of core/store/lifecycle/plans.ts. */
 export const RELEASE = `
 CREATE OR REPLACE FUNCTION {schema}.release_v1(
   ${parameters(ARGUMENTS.release)},
@@ -129,7 +129,7 @@ $body$;
 COMMENT ON FUNCTION {schema}.release_v1 IS 'Ends an attempt: deletes its pending row.';
 `
 
-/** Implements `planRemove` of core/store/lifecycle/object.ts. */
+/** Implements `planRemove` of core/store/lifecycle/plans.ts. */
 export const REMOVE = `
 CREATE OR REPLACE FUNCTION {schema}.remove_v2(
   ${parameters(ARGUMENTS.remove)},

@@ -28,7 +28,7 @@ const TAKEN = [
   ),
 ]
 
-/** Implements `planConfirm` of core/store/lifecycle/upload.ts. Returns a `WriteResult`. */
+/** Implements `planConfirm` of core/store/lifecycle/plans.ts. Returns a `WriteResult`. */
 export const CONFIRM = `
 CREATE OR REPLACE FUNCTION {schema}.confirm_v1(
   ${parameters(ARGUMENTS.confirm)}

@@ -69,7 +69,7 @@ const selectExpired = (condition: string) => {
   END IF;`
 }
 
-/** Implements `planPurge` of core/store/lifecycle/upload.ts for many keys at once. */
+/** Implements `planPurge` of core/store/lifecycle/plans.ts for many keys at once. */
 export const PURGE_EXPIRED = `
 CREATE OR REPLACE FUNCTION {schema}.purge_expired_v1(p_scope text, p_before timestamptz, p_limit int, p_now timestamptz)
 RETURNS SETOF {schema}.objects LANGUAGE plpgsql VOLATILE

@@ -23,7 +23,7 @@ export const insertAttempts = (valueOf: (argument: string) => string, from = '')
     ${from}`
 
 /**
- * Implements `planReserve` of core/store/lifecycle/upload.ts. Returns a `WriteResult`, without the row of a new
+ * Implements `planReserve` of core/store/lifecycle/plans.ts. Returns a `WriteResult`, without the row of a new
  * attempt.
  *
  * The usage row is written last, because other writes of the scope wait for it. That UPDATE also compares the quota,

@@ -3,7 +3,6 @@
  * from the lists, and so does the validation, for all adapters. Callers without TypeScript get the same checks.
  */
 export * from './events.js'
-export * from './objects.js'
 export * from './reads.js'
 export * from './upkeep.js'
-export * from './uploads.js'
+export * from './writes.js'

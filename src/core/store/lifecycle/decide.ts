@@ -1,15 +1,7 @@
 import type { AdoptCommand, KnownBytes, Refusal, RowOutcome, StoreDriver } from '../driver.js'
 import { copyObject, type ScopeUsage, type StorageObject } from '../records.js'
 import { scopeOf, type KeyChange, type LiveRows, type Unchanged } from './change.js'
-import { planAdopt, planRemove, planTransfer, planUpdate } from './object.js'
-import {
-  planConfirm,
-  planPurge,
-  planRelease,
-  planReserve,
-  planSetUploadId,
-  type PurgeCommand,
-} from './upload.js'
+import * as plans from './plans.js'
 import { NO_USAGE } from './usage.js'
 
 /** The writes of one key, as methods of a driver. A purge of many keys has one for each. */
@@ -17,7 +9,7 @@ interface KeyWrites extends Pick<
   StoreDriver,
   'reserve' | 'setUploadId' | 'confirm' | 'release' | 'adopt' | 'update' | 'transfer' | 'remove'
 > {
-  purge(command: PurgeCommand): Promise<RowOutcome>
+  purge(command: plans.PurgeCommand): Promise<RowOutcome>
 }
 
 /** A write of one key. */
@@ -48,25 +40,25 @@ export type Decision = KeyChange | Unchanged<StorageObject | null> | KnownBytes 
 export function decide(write: KeyWrite, { live, usage, known }: WriteState): Decision {
   switch (write.kind) {
     case 'reserve':
-      return planReserve(live, usage(write.command.scope), write.command)
+      return plans.planReserve(live, usage(write.command.scope), write.command)
     case 'setUploadId':
-      return planSetUploadId(live, write.command)
+      return plans.planSetUploadId(live, write.command)
     case 'confirm': {
       const scope = scopeOf(live)
-      return planConfirm(live, scope === null ? NO_USAGE : usage(scope), write.command)
+      return plans.planConfirm(live, scope === null ? NO_USAGE : usage(scope), write.command)
     }
     case 'release':
-      return planRelease(live, write.command)
+      return plans.planRelease(live, write.command)
     case 'purge':
-      return planPurge(live, write.command)
+      return plans.planPurge(live, write.command)
     case 'adopt':
-      return planAdopt(live, usage(write.command.scope), write.command, known(write.command))
+      return plans.planAdopt(live, usage(write.command.scope), write.command, known(write.command))
     case 'update':
-      return planUpdate(live, write.command)
+      return plans.planUpdate(live, write.command)
     case 'transfer':
-      return planTransfer(live, usage(write.command.to), write.command)
+      return plans.planTransfer(live, usage(write.command.to), write.command)
     case 'remove':
-      return planRemove(live, write.command)
+      return plans.planRemove(live, write.command)
   }
 }
 
@@ -105,18 +97,11 @@ export function scopesGiven({ command }: KeyWrite): readonly string[] {
   return 'scope' in command && command.scope !== null ? [command.scope] : []
 }
 
-/**
- * Returns the scopes whose usage or counts a write may have changed. Those that the caller named are among them even if
- * nothing changed: an earlier call may have done the work and been cut off before it could report.
- */
+/** Returns the scopes of a write, also if nothing changed: an earlier call may have done the work without being able to report. */
 function touchedScopes(write: KeyWrite, decision: Exclude<Decision, Refusal>): string[] {
-  const scopes = new Set(scopesGiven(write))
-  for (const scope of scopesIn(decision)) if (scope !== null) scopes.add(scope)
-  return [...scopes]
-}
-
-function scopesIn(decision: Exclude<Decision, Refusal>): (string | null)[] {
-  if (decision.outcome === 'change') return [scopeOf(decision.before), scopeOf(decision.after)]
   const row = decision.outcome === 'known' ? decision.object : decision.row
-  return [row?.scope ?? null]
+  const changed =
+    decision.outcome === 'change' ? [scopeOf(decision.before), scopeOf(decision.after)] : [row?.scope ?? null]
+  const scopes = new Set([...scopesGiven(write), ...changed])
+  return [...scopes].filter((scope) => scope !== null)
 }
