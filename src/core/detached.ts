@@ -13,9 +13,8 @@ const snapshot = (globalThis as Runtime).process
   ?.AsyncLocalStorage?.snapshot?.()
 
 /**
- * Runs work without the async context of the caller. Use it for what several requests share: otherwise, an `AsyncLocalStorage` would
- * show the functions of the application the user of a request that they don't work for. Where it doesn't exist, such as in Node.js
- * before 20.16, the work keeps the context.
+ * Runs work that several requests share without the async context of the caller: an `AsyncLocalStorage` would show the functions
+ * of the application the user of another request. Node.js before 20.16 and some runtimes of workers can't leave the context.
  */
 export function detached<T>(work: () => T): T {
   return snapshot ? snapshot(work) : work()

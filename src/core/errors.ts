@@ -1,7 +1,4 @@
-/**
- * Every error code with its HTTP status and default message. Codes are stable API; messages may change. For codes with
- * `internal: true`, clients only ever see the message in this table.
- */
+/** Codes are stable API; messages may change. Clients never see another message of an `internal` code than the one here. */
 const ERROR_TABLE = {
   VALIDATION_ERROR: { status: 400, message: 'A parameter is invalid.' },
   INVALID_CURSOR: {
@@ -92,15 +89,14 @@ export class StorageError extends Error {
     if (!Object.hasOwn(ERROR_TABLE, code)) {
       throw new TypeError(`code must be one of ${ERROR_CODES.join(', ')} (got ${JSON.stringify(code)}).`)
     }
-    const {
-      status,
-      message,
-      retryable = false,
-    }: ErrorProperties & { status: ErrorStatus } = ERROR_TABLE[code]
-    super(options.message ?? message, options.cause === undefined ? undefined : { cause: options.cause })
+    const entry: ErrorProperties & { readonly status: ErrorStatus } = ERROR_TABLE[code]
+    super(
+      options.message ?? entry.message,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.code = code
-    this.status = status
-    this.retryable = options.retryable ?? retryable
+    this.status = entry.status
+    this.retryable = options.retryable ?? entry.retryable ?? false
     if (options.params) this.params = options.params
   }
 
@@ -135,18 +131,19 @@ export class StorageError extends Error {
 const REFUSALS: Readonly<Record<number, ErrorCode>> = { 401: 'UNAUTHORIZED', 403: 'FORBIDDEN' }
 
 /**
- * Returns what a function of the application has thrown as the error that refuses the request, or `null` if it failed. A
- * `StorageError` is returned as it is. Frameworks refuse with a `Response`, or an error with a `status` or `statusCode`: 401 becomes
- * `UNAUTHORIZED`, and 403 `FORBIDDEN`.
+ * Returns what a function of the application has thrown as the error that refuses the request, or `null` if it failed. Frameworks
+ * refuse with a `Response`, or an error with a `status` or `statusCode`.
  */
 export function refusalOf(thrown: unknown): StorageError | null {
   if (thrown instanceof StorageError) return thrown
-  const { status, statusCode } = Object(thrown) as {
-    readonly status?: unknown
-    readonly statusCode?: unknown
-  }
+  const { status, statusCode } = Object(thrown) as Partial<Record<'status' | 'statusCode', unknown>>
   const code = REFUSALS[Number(status ?? statusCode)]
   return code ? new StorageError(code, { cause: thrown }) : null
+}
+
+/** Returns the error for a function of the application that has failed. */
+export function failureOf(name: string, cause: unknown): StorageError {
+  return new StorageError('INTERNAL_ERROR', { message: `${name} threw an error.`, cause })
 }
 
 /** Returns what a client may see of an error: code, message and params. 5xx errors show only the default message of their code. */
@@ -156,10 +153,7 @@ export function errorBody(error: StorageError): ErrorBody {
   return { code: error.code, message: error.message, ...(error.params && { params: error.params }) }
 }
 
-/**
- * Returns a thrown value as a `StorageError`. Anything else becomes the `cause` of an `INTERNAL_ERROR`, and so does a
- * `StorageError` of another version of the library with a code that this version doesn't know.
- */
+/** Wraps what isn't a `StorageError`, or is one with a code of another version of the library, in an `INTERNAL_ERROR`. */
 export function toStorageError(thrown: unknown): StorageError {
   const known = thrown instanceof StorageError && Object.hasOwn(ERROR_TABLE, thrown.code)
   return known ? thrown : new StorageError('INTERNAL_ERROR', { cause: thrown })

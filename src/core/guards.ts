@@ -1,9 +1,10 @@
 import { refusalOf, StorageError } from './errors.js'
+import { OptionChecks } from './option-checks.js'
 import type { StorageObjectStore } from './store/contract.js'
 import { copyObject, type Quota, type StorageObject } from './store/records.js'
 import { exceededLimit } from './store/lifecycle/usage.js'
 import { refusalError } from './store/refusals.js'
-import { checkSize, optional, quotaFlaw, quotaLimits, shown } from './store/validation/checks.js'
+import { checkQuota, checkSize, optional, shown } from './store/validation/checks.js'
 import { type ResolveScope, requireScope, resolveScopeOnce } from './scope.js'
 
 /** What a guard knows about the operation. */
@@ -27,10 +28,7 @@ export type Guard<Context extends GuardContext = GuardContext> = (context: Conte
 /** Marks the denial that hides an unexpected error. A registered symbol, which the ESM and the CommonJS build share. */
 const UNEXPECTED = Symbol.for('@svc/db/unexpected-denial')
 
-/**
- * Runs the application's guards in order. What {@link refusalOf} recognizes is passed on. Anything else becomes `FORBIDDEN` without
- * its message: a failing authorization check must deny, and must not reveal why. Only then is the error reported.
- */
+/** Runs guards in order. An unexpected error denies as well, without its message, which must not reveal why, and is reported. */
 export async function runGuards(
   guards: readonly (Guard | null | undefined)[],
   context: GuardContext,
@@ -48,7 +46,6 @@ export async function runGuards(
   }
 }
 
-/** Returns a thrown value as the error that denies: what {@link refusalOf} makes of it, anything else as the cause of `FORBIDDEN`. */
 function asDenial(thrown: unknown): StorageError {
   const refusal = refusalOf(thrown)
   if (refusal) return refusal
@@ -56,12 +53,9 @@ function asDenial(thrown: unknown): StorageError {
   return Object.defineProperty(denial, UNEXPECTED, { value: true })
 }
 
-/** A guard or hook. Its result is ignored. */
-type Hook<Context> = (context: Context) => unknown
-
 /** Combines hooks or guards into one. They run in order, each awaited; `null` and `undefined` are skipped; the first throw stops the chain. */
 export function chainHooks<Context>(
-  ...hooks: readonly (Hook<Context> | null | undefined)[]
+  ...hooks: readonly (((context: Context) => unknown) | null | undefined)[]
 ): (context: Context) => Promise<void> {
   return async (context) => {
     for (const hook of hooks) await hook?.(context)
@@ -112,18 +106,12 @@ export function createObjectAccessGuard(
     const found = await (status === 'active' ? client.findActive(input) : client.find(input))
     const object = found?.status === 'deleted' ? null : found
     if (!object || (!authorize && object.scope !== scope)) throw new StorageError('OBJECT_NOT_FOUND')
-    if (authorize && (await decide(() => authorize(object, { ...context, scope, object }))) !== true) {
-      throw new StorageError('FORBIDDEN')
+    try {
+      if (!authorize || (await authorize(object, { ...context, scope, object })) === true) return object
+    } catch (thrown) {
+      throw asDenial(thrown)
     }
-    return object
-  }
-}
-
-async function decide(authorize: () => boolean | Promise<boolean>): Promise<boolean> {
-  try {
-    return await authorize()
-  } catch (thrown) {
-    throw asDenial(thrown)
+    throw new StorageError('FORBIDDEN')
   }
 }
 
@@ -142,9 +130,7 @@ export interface QuotaGuardOptions extends Quota {
  */
 export function createQuotaGuard(options: QuotaGuardOptions): (context: GuardContext) => Promise<void> {
   const { client, resolveScope } = options
-  const flaw = quotaFlaw('options', options)
-  if (flaw) throw new TypeError(`createQuotaGuard: ${flaw}.`)
-  const limits = quotaLimits(options)
+  const limits = new OptionChecks('createQuotaGuard').valid(() => checkQuota('options', options))
 
   return async ({ request, size }) => {
     const scope = await requireScope(resolveScope, request)

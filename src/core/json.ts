@@ -7,10 +7,8 @@ export type JsonSchema = { readonly [keyword: string]: JsonValue }
 const STRING = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g
 
 /**
- * Parses JSON as `JSON.parse` does. Node 24 and 26 can read a member name with an escape, such as `"\n"`, as another name that
- * they have read before (nodejs/node#63785). So such names are parsed by themselves, and put in place of stand-ins without escapes.
- *
- * @throws SyntaxError unless the text is valid JSON.
+ * Parses JSON. `JSON.parse` of Node 24 and 26 can read a member name with an escape, such as `"\n"`, as another name that it has read
+ * before (nodejs/node#63785). So such names are parsed by themselves, and put in place of stand-ins without escapes.
  */
 export function parseJson(text: string): unknown {
   // Throws for invalid text. `STRING` would search an unfinished string again from each of its quotes.
@@ -29,10 +27,7 @@ export function parseJson(text: string): unknown {
   return value
 }
 
-/**
- * Puts the names back in place of their stand-ins. Neither calls itself nor uses a reviver of `JSON.parse`, because both fail at
- * some thousands of levels.
- */
+/** Neither calls itself nor uses a reviver of `JSON.parse`, because both fail at some thousands of levels. */
 function renameMembers(root: unknown, mark: string, names: readonly string[]): void {
   const unvisited = [root]
   while (unvisited.length > 0) {

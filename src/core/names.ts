@@ -6,26 +6,19 @@ export function keyId({ bucket, key }: ObjectReference): string {
   return `${bucket}\0${key}`
 }
 
-/** Returns the bucket and the key of a `keyId`. */
 export function referenceOf(id: string): ObjectReference {
   const end = id.indexOf('\0')
   return { bucket: id.slice(0, end), key: id.slice(end + 1) }
 }
 
-/**
- * S3 and the databases sort names by their bytes of UTF-8, JavaScript by UTF-16 code units. The orders differ for these units:
- * surrogates, which belong after all others, and the units above them.
- */
+/** Where S3 and databases, which sort by bytes of UTF-8, differ from JavaScript and its code units: surrogates belong last. */
 const OUT_OF_ORDER = /[\ud800-\uffff]/
 
 function rankOf(unit: number): number {
   return unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800
 }
 
-/**
- * Returns a sort key of a well-formed text. Sort keys compare by UTF-16 code units as their texts compare by bytes of UTF-8.
- * The sort key of a text starts with that of each prefix.
- */
+/** Returns a sort key, which compares by code units as its text does by bytes of UTF-8. It starts with that of each prefix. */
 export function utf8Order(text: string): string {
   if (!OUT_OF_ORDER.test(text)) return text
   let sorted = ''

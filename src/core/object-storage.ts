@@ -68,13 +68,10 @@ export interface RemoveBytesInput extends BytesReference {
 }
 
 /** An object that the server writes itself, on the terms of an upload URL. */
-export interface WriteInput extends BytesReference {
+export interface WriteInput
+  extends BytesReference, Pick<SignUploadInput, 'contentType' | 'attemptId' | 'writableUntil'> {
   /** All bytes of the object, at most 5 GiB. The caller may change the array once the call has succeeded. */
   readonly body: Uint8Array
-  readonly contentType: string
-  readonly attemptId: string
-  /** As in {@link SignUploadInput}. */
-  readonly writableUntil?: Date | null | undefined
 }
 
 /** The first and the last byte of a range, counted from 0. */
@@ -145,29 +142,20 @@ export interface CreateMultipartInput extends BytesReference {
   readonly attemptId: string
 }
 
-export interface SignPartInput extends MultipartReference {
+export interface SignPartInput
+  extends MultipartReference, Pick<SignUploadInput, 'size' | 'expiresAt' | 'writableUntil' | 'serverURL'> {
   /** 1..10000. */
   readonly partNumber: number
-  /** Exact size in bytes. */
-  readonly size: number
-  readonly expiresAt: Date
-  /** As in {@link SignUploadInput}. */
-  readonly writableUntil?: Date | null | undefined
-  /** As in {@link SignUploadInput}. */
-  readonly serverURL: string
 }
 
 /** The URL of one part. Upload with PUT, without extra headers. */
 export interface SignedPart extends SignedDownload {}
 
 /** A part that the server writes itself. */
-export interface WritePartInput extends MultipartReference {
-  /** 1..10000. */
-  readonly partNumber: number
+export interface WritePartInput
+  extends MultipartReference, Pick<SignPartInput, 'partNumber' | 'writableUntil'> {
   /** The caller may change the array once the call has succeeded. */
   readonly body: Uint8Array
-  /** As in {@link SignUploadInput}. */
-  readonly writableUntil?: Date | null | undefined
 }
 
 export interface ListPartsInput extends MultipartReference {

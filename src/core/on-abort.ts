@@ -2,10 +2,7 @@ type AbortListener = (reason: Error) => void
 
 const listenersOf = new WeakMap<AbortSignal, Set<AbortListener>>()
 
-/**
- * Calls a listener when the signal aborts, and returns a function that removes it. Many calls can share one signal, and
- * Node.js warns of a leak if a signal has more than ten listeners. This module therefore adds only one to each signal.
- */
+/** Returns a function that removes the listener. Adds only one to each signal, because Node.js warns of a leak at more than ten. */
 export function onAbort(signal: AbortSignal, listener: AbortListener): () => void {
   const listeners = listenersOf.get(signal) ?? listenTo(signal)
   listeners.add(listener)

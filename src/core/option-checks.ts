@@ -1,5 +1,12 @@
 import { StorageError } from './errors.js'
-import { checkInteger, checkText, shown, type TextField } from './store/validation/checks.js'
+import {
+  checkBoolean,
+  checkInteger,
+  checkText,
+  optional,
+  shown,
+  type TextField,
+} from './store/validation/checks.js'
 
 const A_DAY = 86_400
 
@@ -44,10 +51,8 @@ export class OptionChecks {
     return this.valid(() => checkText(kind, value, name))
   }
 
-  integer(name: string, value: number, min: number, max: number): number
-  integer(name: string, value: number | null, min: number, max: number): number | null
-  integer(name: string, value: number | null, min: number, max: number): number | null {
-    return value === null ? null : this.valid(() => checkInteger(name, value, min, max))
+  integer<T extends number | null>(name: string, value: T, min: number, max: number): T {
+    return value === null ? value : (this.valid(() => checkInteger(name, value, min, max)) as T)
   }
 
   /** Returns a number of seconds above 0, by default at most a day. */
@@ -58,9 +63,7 @@ export class OptionChecks {
   }
 
   boolean(name: string, value: boolean | null | undefined): boolean | null {
-    if (value === undefined || value === null) return null
-    if (typeof value === 'boolean') return value
-    throw this.error(`${name} must be true or false (got ${shown(value)}).`)
+    return optional(value, (given) => this.valid(() => checkBoolean(name, given)))
   }
 
   function<T>(name: string, value: T | null | undefined): T | null {

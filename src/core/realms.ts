@@ -1,15 +1,10 @@
-interface BuiltIns {
-  readonly Date: Date
-  readonly Uint8Array: Uint8Array
-  readonly ArrayBuffer: ArrayBuffer
-  readonly Error: Error
-}
+type BuiltIns = Pick<typeof globalThis, 'Date' | 'Uint8Array' | 'ArrayBuffer' | 'Error'>
 
-/**
- * Returns whether a value is of a class of the language. Unlike `instanceof`, also recognizes values of other realms: those of
- * frames and of `node:vm`, in which jest runs tests, and dates from before fake timers replaced the class.
- */
-export function isBuiltIn<Name extends keyof BuiltIns>(value: unknown, name: Name): value is BuiltIns[Name] {
+/** Unlike `instanceof`, recognizes values of other realms, as jest has them, and dates of a class that fake timers replaced. */
+export function isBuiltIn<Name extends keyof BuiltIns>(
+  value: unknown,
+  name: Name,
+): value is InstanceType<BuiltIns[Name]> {
   return Object.prototype.toString.call(value) === `[object ${name}]`
 }
 

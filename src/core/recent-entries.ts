@@ -1,7 +1,6 @@
 /**
- * Keeps at least the latest `least` entries that were set, less those deleted since, and at most twice as many. A `Map` without
- * a limit would grow for ever, and dropping its oldest entries one by one takes 50 times as long: each time, it skips those that
- * were dropped before.
+ * Keeps at least the latest `least` entries that were set, less those deleted since, and at most twice as many. Dropping the oldest
+ * entries of one `Map` one by one takes 50 times as long: each time, it skips those that were dropped before.
  */
 export class RecentEntries<Value extends NonNullable<unknown>> {
   readonly #least: number
@@ -16,7 +15,6 @@ export class RecentEntries<Value extends NonNullable<unknown>> {
     return this.#newer.get(key) ?? this.#older.get(key) ?? null
   }
 
-  /** Sets an entry, which is then the latest. */
   set(key: string, value: Value): void {
     if (this.#newer.size === this.#least && !this.#newer.has(key)) {
       this.#older = this.#newer

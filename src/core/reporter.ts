@@ -21,7 +21,6 @@ export type ErrorListener = (error: unknown, context: ErrorContext) => unknown
  */
 export type Report = (error: unknown, context: ErrorContext) => void
 
-/** The default listener, so that errors don't disappear without one. */
 const printError: ErrorListener = (error, { operation }) => {
   console.error(`@svc/db: ${operation} failed:`, error)
 }

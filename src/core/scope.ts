@@ -1,4 +1,4 @@
-import { refusalOf, StorageError } from './errors.js'
+import { failureOf, refusalOf, StorageError } from './errors.js'
 import { checkText } from './store/validation/checks.js'
 
 /**
@@ -9,25 +9,17 @@ export type ResolveScope = (
   request: Request,
 ) => string | null | undefined | Promise<string | null | undefined>
 
-/**
- * The property with which bindings let the headers of a `Request` follow those of the framework's request. Its `fix` ends that.
- * A registered symbol, because bindings import only types of core.
- */
+/** Lets the headers of a `Request` follow those of the framework's. Registered, because bindings import only types of core. */
 const LIVE_HEADERS = Symbol.for('@svc/db/live-headers')
 
 type Scopes = Map<ResolveScope, Promise<string | null>>
 
-/**
- * The property of a `Request` with its scopes. An entry in a `WeakMap` per request would slow down the garbage collection. A
- * registered symbol, because the ESM and the CommonJS build are two copies of this module.
- */
+/** Not a `WeakMap`, which slows down the garbage collection. Registered, because the ESM and the CommonJS build are two modules. */
 const SCOPES = Symbol.for('@svc/db/scopes')
 
 /**
  * Returns the scope of a request. `resolveScope` runs once per `Request` object: the plugin and every guard with the same
  * function share the result. Afterwards the headers of the request no longer change.
- *
- * @throws StorageError what {@link refusalOf} makes of what the function throws, else `INTERNAL_ERROR`, also for an invalid scope.
  */
 export function resolveScopeOnce(resolveScope: ResolveScope, request: Request): Promise<string | null> {
   const scopes = scopesOf(request)
@@ -56,10 +48,7 @@ async function callResolveScope(resolveScope: ResolveScope, request: Request): P
   try {
     scope = (await resolveScope(request)) ?? null
   } catch (cause) {
-    throw (
-      refusalOf(cause) ??
-      new StorageError('INTERNAL_ERROR', { message: 'resolveScope threw an error.', cause })
-    )
+    throw refusalOf(cause) ?? failureOf('resolveScope', cause)
   } finally {
     ;(request as { readonly [LIVE_HEADERS]?: { fix(): void } })[LIVE_HEADERS]?.fix()
   }

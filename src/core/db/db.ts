@@ -55,10 +55,6 @@ export interface DbContext {
 /** Works on its own, or in the `plugins` of a server. */
 export type DbPlugin = DbContext & ServerPlugin<'db', DbContext>
 
-interface Environment extends Omit<ServerEnvironment, 'bucket'> {
-  readonly bucket: string | null
-}
-
 /**
  * Records every object of a bucket with its owner, and enforces ownership and quotas.
  *
@@ -68,7 +64,7 @@ export function db(options: DbOptions): DbPlugin {
   checkDbOptions(options)
   const ownReport = options.onError && createReport(options.onError)
 
-  function install(environment: Environment) {
+  function install(environment: Omit<ServerEnvironment, 'bucket'> & { readonly bucket: string | null }) {
     const { basePath, bucket } = environment
     const report = ownReport ?? environment.report
     const records = createRecordKeeper(options, report, environment.changed)

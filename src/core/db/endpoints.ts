@@ -2,14 +2,7 @@ import { guardedEndpoint, readingEndpoint, type Endpoint } from '../http/endpoin
 import { described, namedObjectFields, readNamedObject, type HttpField } from '../http/fields.js'
 import { OBJECT, USAGE, withProperties } from '../openapi/schemas.js'
 import { integer, oneOf, optional, quota, text } from '../store/inputs/fields.js'
-import {
-  OBJECT_STATUSES,
-  toClientObject,
-  type DbClientObject,
-  type ObjectStatus,
-  type Quota,
-  type ScopeUsage,
-} from '../store/records.js'
+import { OBJECT_STATUSES, toClientObject, type DbClientObject, type ObjectStatus } from '../store/records.js'
 import { invalid, shown } from '../store/validation/checks.js'
 import type { DbRecordKeeper } from './record-keeper.js'
 
@@ -36,7 +29,7 @@ const cursor: HttpField<string | null> = {
   read: (value) => value as string | null,
 }
 
-/** Creates the endpoints of the plugin. `bucket` is used if a request names none; `null` makes it required. */
+/** `bucket` is used if a request names none; `null` makes it required. */
 export function dbEndpoints(
   records: DbRecordKeeper,
   bucket: string | null,
@@ -116,18 +109,16 @@ export function dbEndpoints(
       ])
       // Picks the fields, because a custom store may return more.
       const { bytes, files, reservedBytes, reservedFiles } = usage
-      const sums: ScopeUsage = { bytes, files, reservedBytes, reservedFiles }
-      return { status: 200, body: { usage: sums, quota: limitsOf(limits) } }
+      const { maxBytes, maxFiles } = limits ?? {}
+      return {
+        status: 200,
+        body: {
+          usage: { bytes, files, reservedBytes, reservedFiles },
+          quota: { maxBytes: maxBytes ?? undefined, maxFiles: maxFiles ?? undefined },
+        },
+      }
     },
   })
 
   return withUsage ? [listObjects, getObject, getUsage] : [listObjects, getObject]
-}
-
-function limitsOf(quota: Quota | null): { maxBytes?: number; maxFiles?: number } {
-  const { maxBytes, maxFiles } = quota ?? {}
-  return {
-    ...(typeof maxBytes === 'number' && { maxBytes }),
-    ...(typeof maxFiles === 'number' && { maxFiles }),
-  }
 }

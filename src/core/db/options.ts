@@ -71,7 +71,6 @@ const HOOKS = ['onReserved', 'onActivated', 'onDeleted'] as const
 
 const checks = new OptionChecks('db()')
 
-/** Checks the options of `db()`. @throws TypeError that names the option, its value and what is allowed. */
 export function checkDbOptions(options: DbOptions): void {
   const { client, resolveScope, quota, pendingTtlSeconds, deleteMode, bucket, basePath, hooks } = options
   if (typeof client?.reserve !== 'function') {

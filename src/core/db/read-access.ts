@@ -1,4 +1,4 @@
-import { refusalOf, StorageError } from '../errors.js'
+import { failureOf, refusalOf, StorageError } from '../errors.js'
 import type { AuthorizeContext } from '../guards.js'
 import type { NamedObject } from '../http/fields.js'
 import type { ReadAccess, ReadCall, ReadOperation } from '../plugin.js'
@@ -11,7 +11,6 @@ export type MayReadContext = AuthorizeContext & { readonly operation: ReadOperat
 /** Returns `true` to let a caller read an object of another owner. Anything else hides the object. */
 export type MayRead = (object: StorageObject, context: MayReadContext) => boolean | Promise<boolean>
 
-/** Creates the rule for reading: owners read their own objects, and others read the active objects that `mayRead` allows. */
 export function createReadAccess(objects: StorageObjectStore, mayRead: MayRead | null): ReadAccess {
   return {
     admitsAnonymous: mayRead !== null,
@@ -54,7 +53,7 @@ async function allows(
     return (await mayRead(object, { request, bucket, key, scope, object, route, size, operation })) === true
   } catch (cause) {
     const refusal = refusalOf(cause)
-    if (!refusal) throw new StorageError('INTERNAL_ERROR', { message: 'mayRead threw an error.', cause })
+    if (!refusal) throw failureOf('mayRead', cause)
     // Its code would show that the object exists: to callers who aren't signed in, or without the application having chosen the code.
     if (refusal !== cause || (scope === null && refusal.status < 500)) return false
     throw refusal

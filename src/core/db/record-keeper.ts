@@ -1,4 +1,4 @@
-import { refusalOf, StorageError } from '../errors.js'
+import { failureOf, refusalOf, StorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment } from '../plugin.js'
 import { copyObject, type Quota, type StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
@@ -13,7 +13,6 @@ const DEFAULT_PENDING_TTL_SECONDS = 86_400
 /** The record keeper of `db()`, which has every optional member. */
 export type DbRecordKeeper = RecordKeeper & Required<Pick<RecordKeeper, 'callerOf' | 'readAccess'>>
 
-/** Combines the store with the application's `resolveScope`, quota and hooks. Calls `changed` after each change of an active object. */
 export function createRecordKeeper(
   options: DbOptions,
   report: Report,
@@ -22,7 +21,7 @@ export function createRecordKeeper(
   const { client: objects, resolveScope } = options
   const hooks = options.hooks ?? {}
 
-  /** Calls a hook. The change is committed, so an error of the hook is reported and doesn't affect the caller. */
+  /** The change is committed, so an error of a hook is reported and doesn't affect the caller. */
   async function callHook<Name extends keyof DbHooks>(
     name: Name,
     event: Parameters<NonNullable<DbHooks[Name]>>[0],
@@ -73,10 +72,7 @@ export function createRecordKeeper(
   }
 }
 
-async function rowsBefore(
-  objects: StorageObjectStore,
-  { bucket, key, id }: ConfirmInput,
-): Promise<{ pending: StorageObject | null; active: StorageObject | null }> {
+async function rowsBefore(objects: StorageObjectStore, { bucket, key, id }: ConfirmInput) {
   const [pending, active] = await Promise.all([
     objects.findPending({ bucket, key, id }),
     objects.findActive({ bucket, key }),
@@ -99,10 +95,7 @@ async function resolveQuota(
   try {
     result = await quota(scope, request)
   } catch (cause) {
-    throw (
-      refusalOf(cause) ??
-      new StorageError('INTERNAL_ERROR', { message: 'The quota function threw an error.', cause })
-    )
+    throw refusalOf(cause) ?? failureOf('The quota function', cause)
   }
   // Only an explicit `null` means "unlimited". `undefined` is probably a forgotten return statement.
   if (result === null) return null

@@ -15,15 +15,11 @@ export function downloadHeaders({ filename, contentType, disposition, cacheContr
   }
 }
 
-/** Returns whether a header can contain this text unchanged. */
 export function isHeaderText(text: string): boolean {
   return /^[!-~](?:[ -~]*[!-~])?$/.test(text)
 }
 
-/**
- * Returns a Content-Disposition with the file name in ASCII for old browsers (RFC 6266), and in UTF-8 for all others (RFC
- * 5987). Both forms escape what could end the header or start another one.
- */
+/** Names the file in ASCII for old browsers (RFC 6266), and in UTF-8 for others (RFC 5987), without what could end the header. */
 function namedDisposition(disposition: Disposition, filename: string): string {
   const ascii = filename.replace(/[^ -~]|["%\\]/gu, '_')
   // Only underscores name nothing, and make signed URLs longer.

@@ -157,8 +157,8 @@ function endpointOf<
       const scope = await scopeOf(exchange)
       const call: Call<Scope> = { request, scope, baseURL, known }
       source.query.checkLength()
-      const sent = body ? valuesOf(await source.json()) : source.query
-      // Without a parser, the input is what its list reads.
+      const json = body && (await source.json())
+      const sent: SentValues = json ? { get: (name) => json[name] } : source.query
       const input = operation.parse
         ? await operation.parse(sent, call)
         : (readSent(body ?? query ?? {}, sent) as Input)
@@ -179,8 +179,4 @@ function endpointOf<
       })
     },
   }
-}
-
-function valuesOf(body: Readonly<Record<string, unknown>>): SentValues {
-  return { get: (name) => body[name] }
 }

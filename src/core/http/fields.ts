@@ -26,19 +26,16 @@ export interface SentValues {
   get(name: string): unknown
 }
 
-/** Reads all fields. @throws StorageError `VALIDATION_ERROR` for the first one that is invalid. */
 export function readSent<List extends HttpFields>(list: List, sent: SentValues): ReadOf<List> {
   const values: Record<string, unknown> = {}
   for (const name in list) values[name] = list[name]!.read(sent.get(name), name, NO_TIME)
   return values as ReadOf<List>
 }
 
-/** Adds what the field means in this request. */
 export function described<One extends HttpField>(field: One, description: string): One {
   return { ...field, description }
 }
 
-/** The bucket of an object, which may be left out. */
 export function bucketOr(defaultBucket: string): HttpField<string> {
   return described(
     optional(text('bucket'), () => defaultBucket),
@@ -46,7 +43,6 @@ export function bucketOr(defaultBucket: string): HttpField<string> {
   )
 }
 
-/** The fields of a query that names an object by its key. */
 export function referenceFields(defaultBucket: string) {
   return { bucket: bucketOr(defaultBucket), key: described(text('key'), 'The key of the object.') }
 }
@@ -55,7 +51,6 @@ export function referenceFields(defaultBucket: string) {
 export type NamedObject = ObjectReference | { readonly id: string }
 
 const KEY = text('key')
-
 const BUCKET = text('bucket')
 
 /** The fields of {@link readNamedObject}. `null`: there is no default bucket. */

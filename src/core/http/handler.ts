@@ -57,14 +57,12 @@ export interface HandlerConfiguration {
   resolveScope(request: Request): Promise<string | null>
 }
 
-/** The router's table, for the OpenAPI document. */
 export type EndpointTable = Pick<HandlerConfiguration, 'basePath' | 'endpoints'>
 
 /** Registered symbols, because the ESM and the CommonJS build are two copies of this module, and bindings import only its types. */
 const TABLE = Symbol.for('@svc/db/endpoint-table')
 const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
 
-/** Returns the table of a handler that `createHandler` created, or `undefined` for anything else. */
 export function tableOf(handler: unknown): EndpointTable | undefined {
   return (handler as { [TABLE]?: EndpointTable } | null | undefined)?.[TABLE]
 }
@@ -144,9 +142,8 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     checkRequest(request)
     return toResponse(await plainHandler(request, options ?? {}))
   }
-  const table: EndpointTable = { basePath: configuration.basePath, endpoints }
   return Object.defineProperties(handler, {
-    [TABLE]: { value: table },
+    [TABLE]: { value: configuration satisfies EndpointTable },
     [PLAIN_HANDLER]: { value: plainHandler },
   })
 }
@@ -171,10 +168,7 @@ function allowedMethods(endpoints: readonly Endpoint[]): string {
   return [...new Set(methods)].join(', ')
 }
 
-/**
- * Returns a base path with a leading slash and without a trailing one; `''` for the root.
- * @throws TypeError unless it is a valid URL path.
- */
+/** Returns a base path with a leading slash and without a trailing one; `''` for the root. */
 export function checkBasePath(caller: string, basePath: unknown): string {
   const path = typeof basePath === 'string' ? withoutTrailingSlash(basePath) : null
   if (path === null || (path !== '' && !isPathname(path))) {
@@ -185,7 +179,6 @@ export function checkBasePath(caller: string, basePath: unknown): string {
   return path
 }
 
-/** Removes all slashes at the end of a path or URL. */
 export function withoutTrailingSlash(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end--

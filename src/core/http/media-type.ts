@@ -1,8 +1,7 @@
 import { TEXT_LIMITS } from '../store/validation/checks.js'
 
-// Type, subtype and parameters, whose values are tokens or quoted. Each blank can match in one position only, which keeps
-// matching linear. A trailing blank is no part of it, although RFC 9110 allows one after a semicolon: HTTP strips it from the
-// header value, and the signature would no longer match.
+// Each blank can match in one position only, which keeps matching linear. RFC 9110 allows a trailing blank after a semicolon, but
+// HTTP strips it from the header value, and the signature would no longer match.
 const MEDIA_TYPE =
   /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: *;(?: *[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[ !#-[\]-~]|\\[ -~])*"))?)*$/
 
@@ -15,10 +14,9 @@ const PARAMETER = /; *([\w!#$%&'*+.^`|~-]+)=("(?:[ !#-[\]-~]|\\[ -~])*" *|[ !#-:
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 
 /**
- * Returns a media type of RFC 9110, in ASCII. Recorders and registries write invalid parameters, such as
- * `video/webm;codecs=vp8,opus`: a value that only lacks its quotes gets them, and other such parameters are dropped. A valid type
- * is returned as it is, but with spaces for tabs: S3 and its clients normalize tabs differently, so a signature over a tab fails.
- * Returns `null` unless type and subtype are valid.
+ * Returns a media type of RFC 9110, or `null` unless type and subtype are valid. Quotes a value that only lacks its quotes, as in
+ * `video/webm;codecs=vp8,opus`, and drops other invalid parameters. S3 and its clients normalize tabs differently, so a signature
+ * over a tab would fail.
  */
 export function repairedMediaType(text: string): string | null {
   const type = text.replaceAll('\t', ' ')
@@ -35,10 +33,7 @@ export function repairedMediaType(text: string): string | null {
   return repaired
 }
 
-/**
- * Returns a type that every browser reads alike, for a header of a response. Without its parameters if they contain both commas
- * and escapes: where a parser ignores escapes, a comma begins another type.
- */
+/** Drops parameters with both commas and escapes: in a browser whose parser ignores escapes, a comma begins another type. */
 export function servableMediaType(text: string): string | null {
   const type = repairedMediaType(text)
   return type?.includes(',') && type.includes('\\') ? (ESSENCE.exec(type)?.[0] ?? null) : type

@@ -32,9 +32,11 @@ export function parseQuery(search: string): Query {
       const [first, second] = pairs.filter((pair) => pair.name === name)
       if (!first) return null
       if (second) throw invalid(name, 'must be given only once.')
-      const value = decode(first.value)
-      if (value === null) throw invalid(name, 'must be valid percent-encoded UTF-8.')
-      return value
+      try {
+        return decodeURIComponent(first.value.replaceAll('+', ' '))
+      } catch {
+        throw invalid(name, 'must be valid percent-encoded UTF-8.')
+      }
     },
   }
 }
@@ -49,13 +51,5 @@ function pairOf(text: string) {
   return {
     name: sent.includes('%') ? sent.replace(ESCAPE, byteOf) : sent,
     value: text.slice(sent.length + 1),
-  }
-}
-
-function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return null
   }
 }

@@ -12,10 +12,7 @@ export type RequestBody = UnreadBody | { readonly kind: 'parsed'; readonly value
 export interface UnreadBody {
   readonly kind: 'stream'
   readonly open: () => ReadableStream<Uint8Array> | null
-  /**
-   * Reads the whole body in place of `open`, in a fraction of its time. Returns `null` as soon as it exceeds `maxBytes`. Rejects if
-   * the body ends before it is complete.
-   */
+  /** Reads the body in a fraction of the time of `open`, up to `maxBytes`: `null` beyond. Rejects if the body is incomplete. */
   readonly read?: (maxBytes: number) => Promise<Uint8Array | null>
   /** Whether the binding discards what is left of a body that was too long. Otherwise {@link discard} does. */
   readonly isDiscarded?: boolean
@@ -25,10 +22,8 @@ export interface UnreadBody {
 const MAX_DISCARDED = { bytes: 1024 ** 2, milliseconds: 500 }
 
 /**
- * Reads the rest of a body up to a limit, and cancels it then. Never rejects.
- *
- * A stream of `Readable.toWeb` throws an uncaught error if it is cancelled while Node.js has chunks for it. So it is cancelled in
- * a turn of its own, in which the stream either waits for the network or has stopped reading.
+ * Reads the rest of a body up to a limit, and cancels it then. A stream of `Readable.toWeb` throws an uncaught error if it is
+ * cancelled while Node.js has chunks for it, so it is cancelled in a separate turn of the event loop.
  */
 export async function discard(stream: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   const cancel = () => void stream.cancel().catch(() => undefined)
@@ -46,7 +41,6 @@ export async function discard(stream: ReadableStreamDefaultReader<Uint8Array>): 
   }
 }
 
-/** Returns the body of a `Request`. Its stream is opened only when the body is read. */
 export function bodyOf(request: Request): RequestBody {
   if (request.bodyUsed) return { kind: 'parsed', value: undefined }
   return { kind: 'stream', open: () => request.body }
@@ -64,8 +58,12 @@ export function invalidBody(message: string, cause?: unknown): StorageError {
 }
 
 /** How deep a value may be depends on the runtime's stack, so the message has no number. */
-function nestedTooDeeply(): StorageError {
-  return invalidBody('The body is nested too deeply.')
+function converted<T>(convert: () => T, otherwise: string): T {
+  try {
+    return convert()
+  } catch (error) {
+    throw invalidBody(isErrorNamed(error, 'RangeError') ? 'The body is nested too deeply.' : otherwise)
+  }
 }
 
 function bodyTooLong(maxBytes: number): StorageError {
@@ -76,7 +74,6 @@ function incompleteBody(cause: unknown): never {
   throw invalidBody('The body ended before it was complete.', cause)
 }
 
-/** Reads a stream to its end. @throws StorageError `VALIDATION_ERROR` (`body`) as soon as it exceeds `maxBytes`. */
 export async function readBytes(
   stream: ReadableStream<Uint8Array> | null,
   maxBytes: number,
@@ -98,29 +95,9 @@ export async function readBytes(
 }
 
 function parseBody(text: string): unknown {
-  try {
-    return parseJson(text)
-  } catch (error) {
-    throw isErrorNamed(error, 'RangeError') ? nestedTooDeeply() : invalidBody('The body must be valid JSON.')
-  }
+  return converted(() => parseJson(text), 'The body must be valid JSON.')
 }
 
-let utf8: InstanceType<typeof TextDecoder> | undefined
-
-function decodeUtf8(bytes: Uint8Array): string {
-  utf8 ??= new TextDecoder('utf-8', { fatal: true })
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    throw invalidBody('The body must be valid UTF-8.')
-  }
-}
-
-/**
- * Returns the JSON object in a request's body.
- * @throws StorageError `VALIDATION_ERROR` (`body`) for another content type, more than 64 KiB, invalid JSON, or a value that isn't
- * an object.
- */
 export async function readJsonObject(
   request: Request,
   body: RequestBody,
@@ -136,6 +113,8 @@ export async function readJsonObject(
   return value as Record<string, unknown>
 }
 
+let utf8: InstanceType<typeof TextDecoder> | undefined
+
 async function readStream(body: UnreadBody): Promise<unknown> {
   const bytes = body.read
     ? await body.read(MAX_JSON_BYTES).catch(incompleteBody)
@@ -147,7 +126,8 @@ async function readStream(body: UnreadBody): Promise<unknown> {
 
 function parseBytes(bytes: Uint8Array | null): unknown {
   if (bytes === null || bytes.byteLength > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
-  return parseBody(decodeUtf8(bytes))
+  const decoder = (utf8 ??= new TextDecoder('utf-8', { fatal: true }))
+  return parseBody(converted(() => decoder.decode(bytes), 'The body must be valid UTF-8.'))
 }
 
 /** Checks the output of a body parser, which may be text or bytes. Parsers have limits of their own, so ours applies to their output. */
@@ -158,7 +138,8 @@ function checkParsed(value: unknown): unknown {
     checkTextLength(value)
     return parseBody(value)
   }
-  checkTextLength(toJson(value))
+  // A parser may return values that JSON doesn't have, such as a `BigInt`.
+  checkTextLength(converted(() => JSON.stringify(value) ?? '', 'The body must be a JSON object.'))
   return value
 }
 
@@ -166,15 +147,4 @@ function checkTextLength(text: string): void {
   // A UTF-16 unit is one to three bytes of UTF-8.
   if (text.length * 3 <= MAX_JSON_BYTES) return
   if (text.length > MAX_JSON_BYTES || utf8Length(text) > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
-}
-
-/** A parser may return values that JSON doesn't have, such as a `BigInt`. */
-function toJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? ''
-  } catch (error) {
-    throw isErrorNamed(error, 'RangeError')
-      ? nestedTooDeeply()
-      : invalidBody('The body must be a JSON object.')
-  }
 }

@@ -1,17 +1,11 @@
 import { errorBody, type StorageError } from '../errors.js'
 
-/**
- * A response as data, for the router and the bindings, because a `Response` takes several times as long to create and to read as
- * a framework takes to send one.
- */
+/** A `Response` takes several times as long to create and to read as a framework takes to send one. */
 export interface PlainResponse {
   readonly status: number
   /** Names are in lower case. `set-cookie` may occur more than once. */
   readonly headers: readonly HeaderEntry[]
-  /**
-   * Text, the bytes of a `Response`, or `null` for none. Bytes are its own stream, because its reader can be cancelled during a
-   * read, an iterator can't, and because some runtimes know the length only of a stream that is passed on as it is.
-   */
+  /** Not an iterator, which can't be cancelled during a read. Some runtimes know the length only of a `Response`'s own stream. */
   readonly body: string | ReadableStream<Uint8Array> | null
 }
 
@@ -26,7 +20,6 @@ export function toResponse({ status, headers, body }: PlainResponse): Response {
   return new Response(body, { status, headers: new Headers(headers as [string, string][]) })
 }
 
-/** Returns the response to `HEAD` with the head of another one, whose body is released. */
 export function headOf({ status, headers, body }: PlainResponse): PlainResponse {
   // What the body came from, such as an open file, may already be closed.
   if (typeof body === 'object') void body?.cancel().catch(() => undefined)
@@ -84,21 +77,17 @@ function errorText(error: StorageError, reportFlaw: (flaw: TypeError) => void): 
 
 /** Returns the params that JSON can represent. Others are a `BigInt`, contain themselves or throw when they are read. */
 function sendableParams(error: StorageError): { params?: object } {
-  const sendable: [string, unknown][] = []
-  try {
-    for (const name of Object.keys(error.params ?? {})) {
-      const text = jsonOf(() => error.params?.[name])
-      if (text !== undefined) sendable.push([name, JSON.parse(text)])
-    }
-  } catch {
-    // The params can't even be listed.
-  }
+  const names = valueOf(() => Object.keys(error.params ?? {})) ?? []
+  const sendable = names.flatMap((name) => {
+    const text = valueOf(() => JSON.stringify(error.params?.[name]) as string | undefined)
+    return text === undefined ? [] : [[name, JSON.parse(text)] as const]
+  })
   return sendable.length > 0 ? { params: Object.fromEntries(sendable) } : {}
 }
 
-function jsonOf(read: () => unknown): string | undefined {
+function valueOf<T>(read: () => T): T | undefined {
   try {
-    return JSON.stringify(read())
+    return read()
   } catch {
     return undefined
   }

@@ -5,12 +5,11 @@ import { OBJECT_STATUSES } from '../store/records.js'
 /** A reference to the schema of an object, which the document defines once. */
 export const OBJECT: JsonSchema = { $ref: '#/components/schemas/Object' }
 
-/** Returns the schema of an optional field of a body, which may also be `null`. */
 export function nullable(schema: JsonSchema): JsonSchema {
   return schema['type'] === 'null' ? schema : { anyOf: [schema, { type: 'null' }] }
 }
 
-/** Returns the schema of an object. Properties are required unless listed in `optional`. Others are allowed: minor releases may add some. */
+/** Properties are required unless listed in `optional`. Others are allowed: minor releases may add some. */
 export function withProperties(
   properties: Readonly<Record<string, JsonSchema>>,
   optional: readonly string[] = [],

@@ -6,7 +6,6 @@ export const ATTEMPT_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{
 const TIME_LIMIT = 2 ** 48
 const COUNTER_LIMIT = 2 ** 32
 
-/** The last id of a sequence: its time, and a counter that grows while the time doesn't. */
 export interface SequencePosition {
   readonly time: number
   readonly counter: number
@@ -73,7 +72,6 @@ export function timeOfAttempt(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }
 
-/** Returns whether a value is a lower-case, hyphenated UUIDv7. */
 export function isAttemptId(value: unknown): value is string {
   return typeof value === 'string' && ATTEMPT_ID.test(value)
 }

@@ -1,8 +1,8 @@
 import { encodeCursor, encodeEventCursor } from './cursor.js'
 import type { StorageObjectStore } from './contract.js'
-import type { FindQuery, StoreDriver } from './driver.js'
+import type { StoreDriver } from './driver.js'
 import { checkDriver } from './driver-check.js'
-import { readCommand, readQuery } from './inputs/fields.js'
+import { readCommand, readQuery, type Fields, type ReadOf } from './inputs/fields.js'
 import * as inputs from './inputs/index.js'
 import type { StorageObject } from './records.js'
 import { refusalError } from './refusals.js'
@@ -41,29 +41,12 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     countByScope: async (scope, status) => driver.count(inputs.countQuery({ scope, status })),
     getScopeUsage: async (scope) => driver.usage(checkText('scope', scope)),
 
-    async find(input) {
-      const query = readQuery(inputs.FIND, input)
-      return ofScope(await driver.find(query), query)
-    },
-
-    async findActive(input) {
-      const query = readQuery(inputs.FIND, input)
-      return ofScope(await driver.findActive(query), query)
-    },
-
-    async findPending(input) {
-      const query = readQuery(inputs.FIND_PENDING, input)
-      return ofScope(await driver.findPending(query), query)
-    },
-
+    find: (input) => findRow(inputs.FIND, input, (query) => driver.find(query)),
+    findActive: (input) => findRow(inputs.FIND, input, (query) => driver.findActive(query)),
+    findPending: (input) => findRow(inputs.FIND_PENDING, input, (query) => driver.findPending(query)),
     findPendingMultipart: async (input) =>
       driver.findPendingMultipart(readCommand(inputs.FIND_PENDING_MULTIPART, input, now())),
-
-    async findById(input) {
-      const query = readQuery(inputs.FIND_BY_ID, input)
-      return ofScope(await driver.findById(query), query)
-    },
-
+    findById: (input) => findRow(inputs.FIND_BY_ID, input, (query) => driver.findById(query)),
     listScopes: async (input) => driver.listScopes(readQuery(inputs.LIST_SCOPES, input ?? {})),
     listStored: async (input) => driver.listStored(readQuery(inputs.LIST_STORED, input)),
 
@@ -161,6 +144,12 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 }
 
 /** Returns the row unless it belongs to another scope than the query names. */
-function ofScope(row: StorageObject | null, { scope }: Pick<FindQuery, 'scope'>): StorageObject | null {
-  return row !== null && scope !== null && row.scope !== scope ? null : row
+async function findRow<List extends Pick<typeof inputs.FIND, 'scope'>>(
+  list: List & Fields,
+  input: unknown,
+  find: (query: ReadOf<List>) => Promise<StorageObject | null>,
+): Promise<StorageObject | null> {
+  const query: ReadOf<List> = readQuery(list, input)
+  const row = await find(query)
+  return row !== null && query.scope !== null && row.scope !== query.scope ? null : row
 }

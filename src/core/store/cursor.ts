@@ -1,10 +1,7 @@
 import { fromBase64Url, hexOf, toBase64Url } from '../bytes.js'
 import { StorageError } from '../errors.js'
 
-/**
- * A cursor is the base64url of a kind, a position and a checksum. It grants no access: it only marks a position. The kind
- * keeps the cursors of different lists apart.
- */
+/** A cursor is the base64url of a kind, which keeps the cursors of different lists apart, a position and a checksum. */
 const ROWS = 1
 const EVENTS = 2
 const CHECKSUM_LENGTH = 4
@@ -48,7 +45,6 @@ function encode(kind: number, position: Uint8Array): string {
   return toBase64Url(bytes)
 }
 
-/** Returns the position in a cursor of this kind. */
 function decode(kind: number, cursor: unknown): Uint8Array {
   const isText = typeof cursor === 'string' && cursor.length <= MAX_LENGTH && /^[A-Za-z0-9_-]+$/.test(cursor)
   // No number of bytes has one character more than a multiple of 4.

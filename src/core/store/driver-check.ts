@@ -44,7 +44,6 @@ const METHODS = {
 
 export const DRIVER_METHODS = Object.keys(METHODS) as readonly (keyof StoreDriver)[]
 
-/** @throws TypeError that names all methods that the driver lacks. */
 export function checkDriver(driver: unknown): void {
   if (typeof driver !== 'object' || driver === null) {
     throw new TypeError(`createStore: the driver must be an object (got ${shownHandle(driver)}).`)

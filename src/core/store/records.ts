@@ -55,11 +55,7 @@ export interface StorageObject extends ObjectReference {
 }
 
 /** The record as a browser sees it: without internal fields, and without fields that have no value. */
-export interface DbClientObject {
-  readonly id: string
-  readonly bucket: string
-  readonly key: string
-  readonly status: ObjectStatus
+export interface DbClientObject extends Pick<StorageObject, 'id' | 'bucket' | 'key' | 'status'> {
   /** ISO 8601, UTC. */
   readonly createdAt: string
   readonly filename?: string

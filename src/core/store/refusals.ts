@@ -2,10 +2,7 @@ import { StorageError } from '../errors.js'
 import type { QuotaRefusal, Refusal } from './outcomes.js'
 import { invalid, shown } from './validation/checks.js'
 
-/**
- * Creates the error for a refused write. `sumField` is the input that makes the scope too large to count exactly. A driver
- * that is not written in TypeScript can return anything.
- */
+/** `sumField` is the input that makes the scope too large to count exactly. */
 export function refusalError(refusal: Refusal, sumField = 'size'): Error {
   switch (refusal.outcome) {
     case 'not-found':
@@ -26,14 +23,12 @@ export function refusalError(refusal: Refusal, sumField = 'size'): Error {
         sumField,
         `must not raise the total size of the scope above ${Number.MAX_SAFE_INTEGER} bytes.`,
       )
-    default:
-      return unknownOutcome(refusal)
+    default: {
+      // A driver that is not written in TypeScript can return anything.
+      const { outcome } = refusal satisfies never as { readonly outcome: unknown }
+      return new TypeError(`createStore: the driver returned an unknown outcome (got ${shown(outcome)}).`)
+    }
   }
-}
-
-function unknownOutcome(result: never): TypeError {
-  const { outcome } = Object(result) as { readonly outcome?: unknown }
-  return new TypeError(`createStore: the driver returned an unknown outcome (got ${shown(outcome)}).`)
 }
 
 function reused(field: string): StorageError {

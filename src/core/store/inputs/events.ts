@@ -13,7 +13,6 @@ import {
   type ReadOf,
 } from './fields.js'
 
-/** 1..3600. Default 60. */
 const claimSeconds = optional(integer(1, 3600), () => 60)
 const MAX_ENTRIES = 1000
 
@@ -105,7 +104,6 @@ export function extendClaimsCommand(
   return { entries: checkEntries(entries, eventClaim), until: endOfClaim(claimSeconds, now) }
 }
 
-/** Checks a list of claims, each of another event. */
 function checkEntries<Entry extends EventClaim>(
   entries: unknown,
   read: (entry: Readonly<Record<string, unknown>>, name: string) => Entry,

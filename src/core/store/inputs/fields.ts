@@ -18,22 +18,12 @@ import {
 } from '../validation/checks.js'
 import { checkMetadata, MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../validation/metadata.js'
 
-/** What a field holds, for those who store it. */
-export type FieldKind =
-  | 'text'
-  | 'id'
-  | 'number'
-  | 'date'
-  | 'boolean'
-  | 'metadata'
-  | 'quota'
-  /** Only reads have such a field. */
-  | 'position'
+/** What a field holds, for those who store it. Only reads have a `position`. */
+export type FieldKind = 'text' | 'id' | 'number' | 'date' | 'boolean' | 'metadata' | 'quota' | 'position'
 
 /**
- * One field of an input: what callers pass (`Given`) and what drivers receive (`Read`). The lists of fields are where a
- * call is described. The types of inputs and commands, their validation, the arguments of SQL functions and the OpenAPI
- * document follow from them.
+ * One field of an input: what callers pass (`Given`) and what drivers receive (`Read`). The types of a call, its validation, the
+ * arguments of its SQL function and the OpenAPI document follow from its list of fields.
  */
 export interface Field<Given, Read, IsRequired extends boolean = boolean> {
   readonly kind: FieldKind
@@ -64,7 +54,6 @@ type OptionalPart<List extends Fields, Names extends keyof List> = {
   readonly [Name in Names]?: GivenTo<List[Name]> | null | undefined
 }
 
-/** What a caller passes. */
 export type InputOf<List extends Fields> = RequiredPart<List, RequiredNames<List>> &
   OptionalPart<List, Exclude<keyof List, RequiredNames<List>>>
 
@@ -76,7 +65,6 @@ export type ReadOf<List extends Readonly<Record<string, Pick<Field<unknown, unkn
 /** What a driver receives for a write. */
 export type CommandOf<List extends Fields> = ReadOf<List> & { readonly now: Date }
 
-/** Reads a write. @throws StorageError `VALIDATION_ERROR` for the first field that is invalid. */
 export function readCommand<List extends Fields>(list: List, input: unknown, now: Date): CommandOf<List> {
   return Object.assign(readFields(list, input, now), { now })
 }
@@ -114,9 +102,8 @@ function required<Value>(
   return { kind, schema, isRequired: true, read: (value, name) => check(name, value) }
 }
 
-/** A field that may be left out: drivers then receive `null`. */
+/** A field that may be left out: drivers then receive the default, or `null`. */
 export function optional<Given, Read>(field: RequiredField<Given, Read>): OptionalField<Given, Read | null>
-/** A field that may be left out: drivers then receive this value. */
 export function optional<Given, Read>(
   field: RequiredField<Given, Read>,
   byDefault: (now: Date) => Read,
@@ -217,7 +204,6 @@ export function position<Item>() {
   }
 }
 
-/** The bucket and the key of an object. */
 export const REFERENCE = {
   /** 1..255 characters (Unicode code points). */
   bucket: text('bucket'),

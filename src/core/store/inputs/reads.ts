@@ -17,7 +17,6 @@ import {
 
 const status = optional(oneOf(OBJECT_STATUSES))
 
-/** Returns the statuses of a listing or count. One that names none is about live rows. */
 function statusesOf(status: ObjectStatus | null): readonly ObjectStatus[] {
   return status === null ? ['pending', 'active'] : [status]
 }

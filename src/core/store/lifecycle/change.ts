@@ -61,7 +61,6 @@ export function leftoverOf(row: TrackedRow | null, now: Date): Leftover[] {
   return [{ attemptId, scope, bucket, key, storageKey, uploadId, since: now, writableUntil, dueAt: null }]
 }
 
-/** Deletes the pending row and records its leftover. */
 export function endOfAttempt(before: LiveRows, pending: TrackedRow, now: Date): KeyChange {
   const after: LiveRows = { active: before.active, pending: null }
   const leftovers = leftoverOf(pending, now)

@@ -15,10 +15,8 @@ import {
   type Unchanged,
 } from './change.js'
 
-/*
- * Each plan decides the method of `StoreDriver` with its name: its documentation is the rule, and the order of refusals is part of it.
- * `usage` is that of the scope that may grow.
- */
+// Each plan decides the method of `StoreDriver` with its name. The order of refusals is part of that contract. `usage` is that of the
+// scope that may grow.
 
 const UNCHANGED: Unchanged<null> = { outcome: 'unchanged', row: null }
 
@@ -123,7 +121,6 @@ export function planConfirm(
   return { outcome: 'change', before, after, history: null, leftovers, event, row }
 }
 
-/** Returns whether the active row is the result of an earlier call of this confirm. */
 function isRepeat(active: StorageObject, { id, size, eTag }: driver.ConfirmCommand): boolean {
   if (active.size !== size) return false
   if (id !== null) return active.attemptId === id && (eTag === null || active.eTag === eTag)
@@ -196,7 +193,7 @@ export function planAdopt(
   return { outcome: 'change', before, after, history: null, leftovers, event, row }
 }
 
-/** Returns the active row of adopted bytes. No upload URL was given out for them, so nothing can write to them any more. */
+/** No upload URL was given out for adopted bytes, so nothing can write to them any more. */
 function adoptedRow({ now, ...fields }: driver.AdoptCommand): TrackedRow {
   return {
     ...fields,

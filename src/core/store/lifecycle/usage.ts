@@ -36,13 +36,10 @@ export function sameUsage(a: ScopeUsage, b: ScopeUsage): boolean {
   )
 }
 
-/** Growth of the bytes and files that a quota counts, reservations included. */
-type Growth = Pick<ScopeUsage, 'bytes' | 'files'>
-
 /** Returns the limit that growth would exceed, bytes before files, or `null`. */
 export function exceededLimit(
   { bytes, files, reservedBytes, reservedFiles }: ScopeUsage,
-  growth: Growth,
+  growth: Pick<ScopeUsage, 'bytes' | 'files'>,
   { maxBytes, maxFiles }: QuotaLimits,
 ): QuotaRefusal | null {
   const used = bytes + reservedBytes
@@ -67,7 +64,7 @@ export function refuseGrowth(
   { maxBytes, maxFiles }: QuotaLimits,
 ): QuotaRefusal | SumRefusal | null {
   // Negative if the change frees some.
-  const growth: Growth = {
+  const growth = {
     bytes: added.bytes + added.reservedBytes - removed.bytes - removed.reservedBytes,
     files: added.files + added.reservedFiles - removed.files - removed.reservedFiles,
   }

@@ -19,10 +19,7 @@ export function shown(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/**
- * Formats a value in place of a connection: an instance by the name of its class. Does not quote a string, which can contain
- * a password.
- */
+/** Formats a value in place of a connection. Does not quote a string, which can contain a password. */
 export function shownHandle(value: unknown): string {
   if (typeof value === 'string') return 'a string'
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return shown(value)
@@ -35,7 +32,8 @@ export const LATEST_DATE = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** The first millisecond of the year 1. Databases differ in how far back they reach, and no row is older than this. */
 const EARLIEST_DATE = new Date('0001-01-01T00:00:00.000Z').getTime()
 
-/** Returns an integer from `min` to `max`. @throws StorageError `VALIDATION_ERROR` for anything else. */
+// Each check returns the value, or throws a StorageError `VALIDATION_ERROR` that names the field and what is allowed.
+
 export function checkInteger(field: string, value: unknown, min: number, max: number): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
     throw invalid(field, `must be an integer from ${min} to ${max} (got ${shown(value)}).`)
@@ -43,12 +41,11 @@ export function checkInteger(field: string, value: unknown, min: number, max: nu
   return value + 0 // -0 becomes 0
 }
 
-/** Returns a number of bytes from 0 to `Number.MAX_SAFE_INTEGER`. @throws StorageError `VALIDATION_ERROR` for anything else. */
 export function checkSize(field: string, value: unknown): number {
   return checkInteger(field, value, 0, Number.MAX_SAFE_INTEGER)
 }
 
-/** Returns a copy of a date, at the earliest the start of year 1. @throws StorageError `VALIDATION_ERROR` after the year 9999. */
+/** Returns a copy of a date, at the earliest the start of year 1. */
 export function checkDate(field: string, value: unknown): Date {
   if (!isBuiltIn(value, 'Date')) throw invalid(field, `must be a Date (got ${shown(value)}).`)
   const time = value.getTime()
@@ -58,13 +55,11 @@ export function checkDate(field: string, value: unknown): Date {
   return new Date(Math.max(time, EARLIEST_DATE))
 }
 
-/** Returns a boolean. @throws StorageError `VALIDATION_ERROR` for anything else. */
 export function checkBoolean(field: string, value: unknown): boolean {
   if (typeof value !== 'boolean') throw invalid(field, `must be true or false (got ${shown(value)}).`)
   return value
 }
 
-/** Returns one of the allowed values. @throws StorageError `VALIDATION_ERROR` for anything else. */
 export function checkOneOf<const T extends string>(field: string, value: unknown, allowed: readonly T[]): T {
   const found = allowed.find((candidate) => candidate === value)
   if (found === undefined) {
@@ -74,7 +69,6 @@ export function checkOneOf<const T extends string>(field: string, value: unknown
   return found
 }
 
-/** Returns a lower-case, hyphenated UUIDv7. @throws StorageError `VALIDATION_ERROR` for anything else. */
 export function checkAttemptId(field: string, value: unknown): string {
   if (!isAttemptId(value)) {
     throw invalid(
@@ -85,7 +79,6 @@ export function checkAttemptId(field: string, value: unknown): string {
   return value
 }
 
-/** Returns an object. @throws StorageError `VALIDATION_ERROR` for anything else. */
 export function checkObject(field: string, value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null)
     throw invalid(field, `must be an object (got ${shown(value)}).`)
@@ -95,11 +88,6 @@ export function checkObject(field: string, value: unknown): Readonly<Record<stri
 /** Returns `null` for `null` and `undefined`, otherwise the result of `check`. */
 export function optional<T>(value: unknown, check: (value: unknown) => T): T | null {
   return value === undefined || value === null ? null : check(value)
-}
-
-interface TextLimit {
-  readonly max: number
-  readonly unit: 'characters' | 'bytes of UTF-8'
 }
 
 /** Maximum lengths; the minimum is always 1. The limit of keys is S3's. A character is a Unicode code point. */
@@ -115,16 +103,13 @@ export const TEXT_LIMITS = {
   eTag: { max: 255, unit: 'characters' },
   eventId: { max: 100, unit: 'characters' },
   claim: { max: 100, unit: 'characters' },
-} as const satisfies Record<string, TextLimit>
+} as const
 
 export type TextField = keyof typeof TEXT_LIMITS
 
 const LONE_SURROGATE = /\p{Surrogate}/u
 
-/**
- * Returns why a string can't be stored unchanged in every database, or `null`. Postgres refuses NUL characters, and MongoDB
- * replaces unpaired surrogates.
- */
+/** Returns why a string can't be stored, or `null`. Postgres refuses NUL characters, and MongoDB replaces unpaired surrogates. */
 export function textFlaw(value: string): string | null {
   if (value.includes('\0')) return 'must not contain a NUL character'
   if (LONE_SURROGATE.test(value)) return 'must not contain an unpaired surrogate'
@@ -132,7 +117,7 @@ export function textFlaw(value: string): string | null {
 }
 
 /** Returns whether a string exceeds its limit, without measuring far beyond it. */
-function isLonger(value: string, { max, unit }: TextLimit): boolean {
+function isLonger(value: string, { max, unit }: (typeof TEXT_LIMITS)[TextField]): boolean {
   // A UTF-16 unit is one to three bytes of UTF-8, and a code point is one or two units.
   if (unit === 'bytes of UTF-8') {
     return value.length * 3 > max && (value.length > max || utf8Length(value) > max)
@@ -140,13 +125,8 @@ function isLonger(value: string, { max, unit }: TextLimit): boolean {
   return value.length > max && (value.length > 2 * max || [...value].length > max)
 }
 
-/**
- * Returns a string within the limits of `kind`. Errors name it `field`.
- *
- * @throws StorageError `VALIDATION_ERROR` for anything else.
- */
 export function checkText(kind: TextField, value: unknown, field: string = kind): string {
-  const limit: TextLimit = TEXT_LIMITS[kind]
+  const limit = TEXT_LIMITS[kind]
   const allowed = `must be a string of 1 to ${limit.max} ${limit.unit}`
   if (typeof value !== 'string') throw invalid(field, `${allowed} (got ${shown(value)}).`)
   if (value === '') throw invalid(field, `${allowed} (got an empty string).`)
@@ -177,15 +157,9 @@ export interface QuotaLimits {
   readonly maxFiles: number | null
 }
 
-/** Returns the limits of a quota, with `null` for each one it doesn't set. */
-export function quotaLimits(quota: Quota | null): QuotaLimits {
-  return { maxBytes: quota?.maxBytes ?? null, maxFiles: quota?.maxFiles ?? null }
-}
-
-/** Returns the limits of a quota that may be left out. @throws StorageError `VALIDATION_ERROR` */
 export function checkQuota(field: string, value: unknown): QuotaLimits {
-  if (value === undefined || value === null) return quotaLimits(null)
-  const flaw = quotaFlaw(field, value)
+  const flaw = optional(value, (quota) => quotaFlaw(field, quota))
   if (flaw !== null) throw new StorageError('VALIDATION_ERROR', { message: `${flaw}.`, params: { field } })
-  return quotaLimits(value)
+  const { maxBytes = null, maxFiles = null } = (value ?? {}) as Quota
+  return { maxBytes, maxFiles }
 }

@@ -5,10 +5,7 @@ import { invalid, shown, textFlaw } from './checks.js'
 export const MAX_METADATA_ENTRIES = 64
 export const MAX_METADATA_BYTES = 16 * 1024
 
-/**
- * Returns a checked copy of metadata. `__proto__` is an ordinary name in it.
- * @throws StorageError `VALIDATION_ERROR` unless it maps strings to strings within the limits.
- */
+/** Returns a checked copy of metadata, in which `__proto__` is an ordinary name. */
 export function checkMetadata(value: unknown): ObjectMetadata {
   if (Object.prototype.toString.call(value) !== '[object Object]') {
     throw invalid('metadata', `must be an object of strings (got ${shown(value)}).`)
