@@ -7,15 +7,12 @@ interface Runtime {
   }
 }
 
-/** Made while this module loads, so it is the context of no request. */
+/** Made while this module loads, so it is the context of no request. Node.js before 20.16 has none: work then keeps its context. */
 const snapshot = (globalThis as Runtime).process
   ?.getBuiltinModule?.('node:async_hooks')
   ?.AsyncLocalStorage?.snapshot?.()
 
-/**
- * Runs work that several requests share without the async context of the caller: an `AsyncLocalStorage` would show the functions
- * of the application the user of another request. Node.js before 20.16 and some runtimes of workers can't leave the context.
- */
+/** Runs what several requests share without the caller's context, in which an `AsyncLocalStorage` shows one request's user. */
 export function detached<T>(work: () => T): T {
   return snapshot ? snapshot(work) : work()
 }

@@ -130,10 +130,7 @@ export class StorageError extends Error {
 
 const REFUSALS: Readonly<Record<number, ErrorCode>> = { 401: 'UNAUTHORIZED', 403: 'FORBIDDEN' }
 
-/**
- * Returns what a function of the application has thrown as the error that refuses the request, or `null` if it failed. Frameworks
- * refuse with a `Response`, or an error with a `status` or `statusCode`.
- */
+/** Returns what the application threw as a refusal, or `null`. Frameworks refuse with a `Response`, or an error with a status. */
 export function refusalOf(thrown: unknown): StorageError | null {
   if (thrown instanceof StorageError) return thrown
   const { status, statusCode } = Object(thrown) as Partial<Record<'status' | 'statusCode', unknown>>

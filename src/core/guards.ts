@@ -99,9 +99,7 @@ export function createObjectAccessGuard(
 
   return async (context) => {
     const { request, bucket, key } = context
-    const scope = authorize
-      ? await resolveScopeOnce(resolveScope, request)
-      : await requireScope(resolveScope, request)
+    const scope = await (authorize ? resolveScopeOnce : requireScope)(resolveScope, request)
     const input = { bucket, key, scope: authorize ? null : scope }
     const found = await (status === 'active' ? client.findActive(input) : client.find(input))
     const object = found?.status === 'deleted' ? null : found

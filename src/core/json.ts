@@ -7,8 +7,8 @@ export type JsonSchema = { readonly [keyword: string]: JsonValue }
 const STRING = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g
 
 /**
- * Parses JSON. `JSON.parse` of Node 24 and 26 can read a member name with an escape, such as `"\n"`, as another name that it has read
- * before (nodejs/node#63785). So such names are parsed by themselves, and put in place of stand-ins without escapes.
+ * Parses names with an escape, such as `"\n"`, by themselves, in place of stand-ins: `JSON.parse` of Node 24 and 26 can read them as
+ * another name that it has read before (nodejs/node#63785).
  */
 export function parseJson(text: string): unknown {
   // Throws for invalid text. `STRING` would search an unfinished string again from each of its quotes.

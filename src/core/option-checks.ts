@@ -46,7 +46,6 @@ export class OptionChecks {
     }
   }
 
-  /** Returns a text within the limits of `kind`. */
   text(name: string, value: unknown, kind: TextField): string {
     return this.valid(() => checkText(kind, value, name))
   }
@@ -67,8 +66,7 @@ export class OptionChecks {
   }
 
   function<T>(name: string, value: T | null | undefined): T | null {
-    if (value === undefined || value === null) return null
-    if (typeof value === 'function') return value
+    if (value === undefined || value === null || typeof value === 'function') return value ?? null
     throw this.error(`${name} must be a function (got ${shown(value)}).`)
   }
 
@@ -79,8 +77,7 @@ export class OptionChecks {
   }
 
   signal(value: AbortSignal | null | undefined): AbortSignal | null {
-    if (value === undefined || value === null) return null
-    if (isSignal(value)) return value
+    if (value === undefined || value === null || isSignal(value)) return value ?? null
     throw this.error(`signal must be an AbortSignal (got ${shown(value)}).`)
   }
 }

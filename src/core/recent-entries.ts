@@ -1,7 +1,4 @@
-/**
- * Keeps at least the latest `least` entries that were set, less those deleted since, and at most twice as many. Dropping the oldest
- * entries of one `Map` one by one takes 50 times as long: each time, it skips those that were dropped before.
- */
+/** Keeps the latest `least` entries, and at most twice as many. Dropping the oldest of one `Map` takes 50 times as long. */
 export class RecentEntries<Value extends NonNullable<unknown>> {
   readonly #least: number
   #newer = new Map<string, Value>()

@@ -17,23 +17,14 @@ type Scopes = Map<ResolveScope, Promise<string | null>>
 /** Not a `WeakMap`, which slows down the garbage collection. Registered, because the ESM and the CommonJS build are two modules. */
 const SCOPES = Symbol.for('@svc/db/scopes')
 
-/**
- * Returns the scope of a request. `resolveScope` runs once per `Request` object: the plugin and every guard with the same
- * function share the result. Afterwards the headers of the request no longer change.
- */
+/** Runs `resolveScope` once for each `Request`. Afterwards the headers of the request no longer change. */
 export function resolveScopeOnce(resolveScope: ResolveScope, request: Request): Promise<string | null> {
-  const scopes = scopesOf(request)
+  const known = (request as { readonly [SCOPES]?: Scopes })[SCOPES]
+  const scopes = known ?? new Map<ResolveScope, Promise<string | null>>()
+  if (!known) Object.defineProperty(request, SCOPES, { value: scopes })
   let scope = scopes.get(resolveScope)
   if (!scope) scopes.set(resolveScope, (scope = callResolveScope(resolveScope, request)))
   return scope
-}
-
-function scopesOf(request: Request & { readonly [SCOPES]?: Scopes }): Scopes {
-  const known = request[SCOPES]
-  if (known) return known
-  const scopes: Scopes = new Map()
-  Object.defineProperty(request, SCOPES, { value: scopes })
-  return scopes
 }
 
 /** Like {@link resolveScopeOnce}. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */

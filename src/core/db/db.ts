@@ -3,15 +3,9 @@ import { toStorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment, ServerPlugin } from '../plugin.js'
 import type { StorageObject } from '../store/records.js'
 import { createReport, type Report } from '../reporter.js'
-import type {
-  ConfirmInput,
-  ReleaseInput,
-  RemoveInput,
-  ReserveInput,
-  StorageObjectStore,
-} from '../store/contract.js'
+import type { StorageObjectStore } from '../store/contract.js'
 import { readCommand } from '../store/inputs/fields.js'
-import { CONFIRM, RESERVE } from '../store/inputs/index.js'
+import * as inputs from '../store/inputs/index.js'
 import { checkObject } from '../store/validation/checks.js'
 import { dbEndpoints } from './endpoints.js'
 import { checkDbOptions, type DbOptions } from './options.js'
@@ -23,13 +17,13 @@ type WithoutOwner<Input extends { readonly bucket: string }> = Omit<Input, 'scop
 }
 
 /** `expiresAt` defaults to now plus `pendingTtlSeconds`. */
-export type DbReserveInput = Omit<WithoutOwner<ReserveInput>, 'expiresAt'> & {
+export type DbReserveInput = Omit<WithoutOwner<inputs.ReserveInput>, 'expiresAt'> & {
   readonly expiresAt?: Date | null | undefined
 }
-export type DbConfirmInput = WithoutOwner<ConfirmInput>
-export type DbReleaseInput = WithoutOwner<ReleaseInput>
+export type DbConfirmInput = WithoutOwner<inputs.ConfirmInput>
+export type DbReleaseInput = WithoutOwner<inputs.ReleaseInput>
 /** `mode` defaults to the `deleteMode` of `db()`. */
-export type DbRemoveInput = WithoutOwner<RemoveInput>
+export type DbRemoveInput = WithoutOwner<inputs.RemoveInput>
 
 /**
  * What `db()` returns, and the value of `s3.db`: the store, its endpoints, and writes on behalf of a request, for servers
@@ -119,14 +113,14 @@ function writesFor(
       forCaller('db.reserve', request, input, async (filled) => {
         const expiresAt = input.expiresAt ?? new Date(now().getTime() + records.pendingTtlSeconds * 1000)
         // Bad input is rejected before the application is asked for a quota.
-        readCommand(RESERVE, { ...filled, expiresAt }, now())
+        readCommand(inputs.RESERVE, { ...filled, expiresAt }, now())
         const quota = await records.quotaOf(filled.scope, request)
         return records.reserve({ ...filled, expiresAt, quota }, request)
       }),
 
     confirm: (request, input) =>
       forCaller('db.confirm', request, input, async (filled) => {
-        readCommand(CONFIRM, filled, now())
+        readCommand(inputs.CONFIRM, filled, now())
         const quota = await records.quotaOf(filled.scope, request)
         return records.confirm({ ...filled, quota }, request)
       }),

@@ -67,8 +67,6 @@ export interface DbOptions {
   readonly now?: (() => Date) | null | undefined
 }
 
-const HOOKS = ['onReserved', 'onActivated', 'onDeleted'] as const
-
 const checks = new OptionChecks('db()')
 
 export function checkDbOptions(options: DbOptions): void {
@@ -93,5 +91,7 @@ export function checkDbOptions(options: DbOptions): void {
   if (bucket != null) checks.text('bucket', bucket, 'bucket')
   if (basePath != null) checkBasePath('db()', basePath)
   checks.function('onOperation', options.onOperation)
-  for (const hook of HOOKS) checks.function(`hooks.${hook}`, hooks?.[hook])
+  for (const hook of ['onReserved', 'onActivated', 'onDeleted'] as const) {
+    checks.function(`hooks.${hook}`, hooks?.[hook])
+  }
 }

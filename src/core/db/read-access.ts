@@ -12,12 +12,20 @@ export type MayReadContext = AuthorizeContext & { readonly operation: ReadOperat
 export type MayRead = (object: StorageObject, context: MayReadContext) => boolean | Promise<boolean>
 
 export function createReadAccess(objects: StorageObjectStore, mayRead: MayRead | null): ReadAccess {
+  async function lookUp(input: NamedObject & { readonly scope: string | null }, states: 'active' | 'live') {
+    const found = await ('id' in input
+      ? objects.findById(input)
+      : objects[states === 'active' ? 'findActive' : 'find'](input))
+    const isWanted = found?.status === 'active' || (found?.status === 'pending' && states === 'live')
+    return isWanted ? found : null
+  }
+
   return {
     admitsAnonymous: mayRead !== null,
 
     async find(named, states, call) {
       // Without `mayRead`, the store need only look for objects of the caller.
-      const object = await lookUp(objects, { ...named, scope: mayRead ? null : call.scope }, states)
+      const object = await lookUp({ ...named, scope: mayRead ? null : call.scope }, states)
       const isReadable =
         object !== null &&
         (object.scope === call.scope ||
@@ -26,20 +34,6 @@ export function createReadAccess(objects: StorageObjectStore, mayRead: MayRead |
       throw new StorageError(call.scope === null ? 'UNAUTHORIZED' : 'OBJECT_NOT_FOUND')
     },
   }
-}
-
-async function lookUp(
-  objects: StorageObjectStore,
-  input: NamedObject & { readonly scope: string | null },
-  states: 'active' | 'live',
-): Promise<StorageObject | null> {
-  if (!('id' in input)) {
-    const found = await (states === 'active' ? objects.findActive(input) : objects.find(input))
-    return found?.status === 'deleted' ? null : found
-  }
-  const found = await objects.findById(input)
-  const isWanted = found?.status === 'active' || (found?.status === 'pending' && states === 'live')
-  return isWanted ? found : null
 }
 
 async function allows(

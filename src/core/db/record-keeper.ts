@@ -1,12 +1,12 @@
 import { failureOf, refusalOf, StorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment } from '../plugin.js'
-import { copyObject, type Quota, type StorageObject } from '../store/records.js'
+import { copyObject, type Quota } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope, resolveScopeOnce } from '../scope.js'
 import type { ConfirmInput, StorageObjectStore } from '../store/contract.js'
 import { quotaFlaw } from '../store/validation/checks.js'
 import { createReadAccess } from './read-access.js'
-import type { DbHooks, DbOptions, QuotaSource } from './options.js'
+import type { DbHooks, DbOptions } from './options.js'
 
 const DEFAULT_PENDING_TTL_SECONDS = 86_400
 
@@ -42,7 +42,25 @@ export function createRecordKeeper(
 
     callerOf: (request) => resolveScopeOnce(resolveScope, request),
     resolveScope: (request) => requireScope(resolveScope, request),
-    quotaOf: (scope, request) => resolveQuota(options.quota ?? null, scope, request),
+    async quotaOf(scope, request) {
+      const quota = options.quota ?? null
+      if (typeof quota !== 'function') return quota
+      if (!request) {
+        throw new TypeError(
+          'files.put: quota must be set, because the quota of db() is a function of the request. {} sets no limit.',
+        )
+      }
+      let result: Quota | null
+      try {
+        result = await quota(scope, request)
+      } catch (cause) {
+        throw refusalOf(cause) ?? failureOf('The quota function', cause)
+      }
+      // Only an explicit `null` means "unlimited". `undefined` is probably a forgotten return statement.
+      const flaw = result === null ? null : quotaFlaw('The result of the quota function', result)
+      if (flaw) throw new StorageError('INTERNAL_ERROR', { message: `${flaw}.` })
+      return result
+    },
 
     async reserve(input, request) {
       const object = await objects.reserve(input)
@@ -78,28 +96,4 @@ async function rowsBefore(objects: StorageObjectStore, { bucket, key, id }: Conf
     objects.findActive({ bucket, key }),
   ])
   return { pending, active }
-}
-
-async function resolveQuota(
-  quota: QuotaSource | null,
-  scope: string,
-  request: Request | undefined,
-): Promise<Quota | null> {
-  if (typeof quota !== 'function') return quota
-  if (!request) {
-    throw new TypeError(
-      'files.put: quota must be set, because the quota of db() is a function of the request. {} sets no limit.',
-    )
-  }
-  let result: unknown
-  try {
-    result = await quota(scope, request)
-  } catch (cause) {
-    throw refusalOf(cause) ?? failureOf('The quota function', cause)
-  }
-  // Only an explicit `null` means "unlimited". `undefined` is probably a forgotten return statement.
-  if (result === null) return null
-  const flaw = quotaFlaw('The result of the quota function', result)
-  if (flaw) throw new StorageError('INTERNAL_ERROR', { message: `${flaw}.` })
-  return result as Quota
 }

@@ -57,14 +57,12 @@ export interface HandlerConfiguration {
   resolveScope(request: Request): Promise<string | null>
 }
 
-export type EndpointTable = Pick<HandlerConfiguration, 'basePath' | 'endpoints'>
-
 /** Registered symbols, because the ESM and the CommonJS build are two copies of this module, and bindings import only its types. */
 const TABLE = Symbol.for('@svc/db/endpoint-table')
 const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
 
-export function tableOf(handler: unknown): EndpointTable | undefined {
-  return (handler as { [TABLE]?: EndpointTable } | null | undefined)?.[TABLE]
+export function tableOf(handler: unknown): Pick<HandlerConfiguration, 'basePath' | 'endpoints'> | undefined {
+  return (handler as { readonly [TABLE]?: HandlerConfiguration } | null | undefined)?.[TABLE]
 }
 
 /** Creates the router: it finds and runs the endpoint, and builds every response, errors included. */
@@ -94,8 +92,11 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     if (atPath.length === 0) return errorResponse(new StorageError('NOT_FOUND'))
     const endpointOf = (method: string) => atPath.find((candidate) => candidate.method === method)
     const endpoint = endpointOf(request.method) ?? (request.method === 'HEAD' ? endpointOf('GET') : undefined)
-    if (!endpoint)
-      return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), [['allow', allowedMethods(atPath)]])
+    if (!endpoint) {
+      const methods = atPath.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+      const allowed = [...new Set(methods)].join(', ')
+      return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), [['allow', allowed]])
+    }
 
     const known: OperationSubject = { scope: null, route: null }
     const findScope = async () => (known.scope = await configuration.resolveScope(request))
@@ -143,7 +144,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     return toResponse(await plainHandler(request, options ?? {}))
   }
   return Object.defineProperties(handler, {
-    [TABLE]: { value: configuration satisfies EndpointTable },
+    [TABLE]: { value: configuration },
     [PLAIN_HANDLER]: { value: plainHandler },
   })
 }
@@ -161,11 +162,6 @@ function pathBelow(base: string, path: string): string | null {
   if (!path.startsWith(base)) return null
   const rest = path.slice(base.length)
   return rest === '' || rest.startsWith('/') ? rest : null
-}
-
-function allowedMethods(endpoints: readonly Endpoint[]): string {
-  const methods = endpoints.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-  return [...new Set(methods)].join(', ')
 }
 
 /** Returns a base path with a leading slash and without a trailing one; `''` for the root. */

@@ -21,10 +21,7 @@ export interface UnreadBody {
 /** How much of a refused body is read. Clients may send all of it before they read the response. */
 const MAX_DISCARDED = { bytes: 1024 ** 2, milliseconds: 500 }
 
-/**
- * Reads the rest of a body up to a limit, and cancels it then. A stream of `Readable.toWeb` throws an uncaught error if it is
- * cancelled while Node.js has chunks for it, so it is cancelled in a separate turn of the event loop.
- */
+/** Cancels in a separate turn, because a stream of `Readable.toWeb` throws an uncaught error while Node.js has chunks for it. */
 export async function discard(stream: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   const cancel = () => void stream.cancel().catch(() => undefined)
   const timer = setTimeout(cancel, MAX_DISCARDED.milliseconds)
@@ -46,7 +43,6 @@ export function bodyOf(request: Request): RequestBody {
   return { kind: 'stream', open: () => request.body }
 }
 
-/** For a body whose bytes are gone, and whose value is unknown or of no use. */
 export function consumedBody(): StorageError {
   return invalidBody(
     'Something in front of the library has read the body, such as a body parser or a logger. Mount the library in front of it.',

@@ -6,6 +6,7 @@ import { readCommand, readQuery, type Fields, type ReadOf } from './inputs/field
 import * as inputs from './inputs/index.js'
 import type { StorageObject } from './records.js'
 import { refusalError } from './refusals.js'
+import { onAbort } from '../on-abort.js'
 import { OptionChecks } from '../option-checks.js'
 import { rememberParts } from './store-parts.js'
 import { checkText, optional } from './validation/checks.js'
@@ -126,12 +127,10 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       const migration = driver.migrate({ signal, onProgress })
       if (!signal) return migration
       // Building an index may take hours, and not every database can be told to stop.
-      let stop = () => {}
-      const abortion = new Promise<never>((_, reject) => {
-        stop = () => reject(signal.reason as Error)
-        signal.addEventListener('abort', stop)
+      return new Promise((resolve, reject) => {
+        const stopListening = onAbort(signal, reject)
+        void migration.finally(stopListening).then(resolve, reject)
       })
-      return Promise.race([migration, abortion]).finally(() => signal.removeEventListener('abort', stop))
     },
 
     verify: async () => driver.verify(),

@@ -6,7 +6,7 @@ import {
   cursor,
   integer,
   optional,
-  pageLimit,
+  PAGE,
   readQuery,
   text,
   type InputOf,
@@ -17,8 +17,7 @@ const claimSeconds = optional(integer(1, 3600), () => 60)
 const MAX_ENTRIES = 1000
 
 const CLAIM_EVENTS = {
-  /** 1..1000. Default 100. */
-  limit: pageLimit,
+  ...PAGE,
   /** How long the claims last, in seconds, 1..3600. Default 60. */
   claimSeconds,
   /** Only events of this object. Needs `key`. */
@@ -131,8 +130,7 @@ function eventClaim({ id, claim }: Readonly<Record<string, unknown>>, name: stri
 }
 
 export const LIST_EVENTS = {
-  /** 1..1000. Default 100. */
-  limit: pageLimit,
+  ...PAGE,
   /** `next` of the previous page. */
   after: cursor(decodeEventCursor),
 }

@@ -21,10 +21,7 @@ import { checkMetadata, MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../vali
 /** What a field holds, for those who store it. Only reads have a `position`. */
 export type FieldKind = 'text' | 'id' | 'number' | 'date' | 'boolean' | 'metadata' | 'quota' | 'position'
 
-/**
- * One field of an input: what callers pass (`Given`) and what drivers receive (`Read`). The types of a call, its validation, the
- * arguments of its SQL function and the OpenAPI document follow from its list of fields.
- */
+/** One field of an input: what callers pass (`Given`) and what drivers receive (`Read`). */
 export interface Field<Given, Read, IsRequired extends boolean = boolean> {
   readonly kind: FieldKind
   readonly isRequired: IsRequired
@@ -41,28 +38,21 @@ type OptionalField<Given, Read> = Field<Given, Read, false>
 
 export type Fields = Readonly<Record<string, Field<unknown, unknown>>>
 
-type RequiredNames<List extends Fields> = {
-  [Name in keyof List]: List[Name]['isRequired'] extends true ? Name : never
-}[keyof List]
 type GivenTo<One> = One extends Field<infer Given, unknown> ? Given : never
 
-// Mapped like `Pick`, so that editors show the comments of the lists.
-type RequiredPart<List extends Fields, Names extends keyof List> = {
-  readonly [Name in Names]: GivenTo<List[Name]>
+// Mapped over the keys of the list, so that editors show its comments.
+export type InputOf<List extends Fields> = {
+  readonly [Name in keyof List as List[Name]['isRequired'] extends true ? Name : never]: GivenTo<List[Name]>
+} & {
+  readonly [Name in keyof List as List[Name]['isRequired'] extends true ? never : Name]?:
+    GivenTo<List[Name]> | null | undefined
 }
-type OptionalPart<List extends Fields, Names extends keyof List> = {
-  readonly [Name in Names]?: GivenTo<List[Name]> | null | undefined
-}
-
-export type InputOf<List extends Fields> = RequiredPart<List, RequiredNames<List>> &
-  OptionalPart<List, Exclude<keyof List, RequiredNames<List>>>
 
 /** What a driver receives: every field, checked, `null` or its default if it was left out. */
 export type ReadOf<List extends Readonly<Record<string, Pick<Field<unknown, unknown>, 'read'>>>> = {
   readonly [Name in keyof List]: ReturnType<List[Name]['read']>
 }
 
-/** What a driver receives for a write. */
 export type CommandOf<List extends Fields> = ReadOf<List> & { readonly now: Date }
 
 export function readCommand<List extends Fields>(list: List, input: unknown, now: Date): CommandOf<List> {
@@ -145,7 +135,6 @@ export const attemptId = required(
 )
 
 const count = integer(0, Number.MAX_SAFE_INTEGER)
-/** Bytes, 0 to `Number.MAX_SAFE_INTEGER`. */
 export const size = required('number', { ...count.schema, description: 'Bytes.' }, checkSize)
 export const date = required('date', { type: 'string', format: 'date-time' }, checkDate)
 export const boolean = required('boolean', { type: 'boolean' }, checkBoolean)
@@ -177,11 +166,10 @@ export const quota: OptionalField<Quota, QuotaLimits> = {
   read: (value, name) => checkQuota(name, value),
 }
 
-const MAX_PAGE = 1000
-const DEFAULT_PAGE = 100
-
-/** 1..1000. Default 100. */
-export const pageLimit = optional(integer(1, MAX_PAGE), () => DEFAULT_PAGE)
+export const PAGE = {
+  /** 1..1000. Default 100. */
+  limit: optional(integer(1, 1000), () => 100),
+}
 
 /** A cursor, which a driver receives as the position in it. */
 export const cursor = (decode: (cursor: unknown) => string) =>

@@ -6,7 +6,7 @@ import {
   cursor,
   oneOf,
   optional,
-  pageLimit,
+  PAGE,
   readQuery,
   REFERENCE,
   size,
@@ -25,8 +25,7 @@ const LISTED = {
   scope: text('scope'),
   /** Only objects of this upload route. Matches exactly. */
   route: optional(text('route')),
-  /** 1..1000. Default 100. */
-  limit: pageLimit,
+  ...PAGE,
   /** `false` doesn't read the metadata: it is `null` in every row. Default `true`. */
   withMetadata: optional(boolean, () => true),
   /** `true` reads from the primary, which has every acknowledged write, even if lists are served by a replica. Default `false`. */
@@ -101,8 +100,7 @@ export interface FindByIdInput extends InputOf<typeof FIND_BY_ID> {}
 export interface FindByIdQuery extends ReadOf<typeof FIND_BY_ID> {}
 
 export const LIST_SCOPES = {
-  /** 1..1000. Default 100. */
-  limit: pageLimit,
+  ...PAGE,
   /** The last scope of the previous page. */
   after: optional(text('scope')),
 }
@@ -116,7 +114,7 @@ export const LIST_STORED = {
   /** The last `storageKey` of the previous page. */
   after: optional(text('storageKey')),
   /** 1..1000. Default 100. A page may be longer, because items of one name are never split between two pages. */
-  limit: pageLimit,
+  limit: PAGE.limit,
 }
 export interface ListStoredInput extends InputOf<typeof LIST_STORED> {}
 export interface ListStoredQuery extends ReadOf<typeof LIST_STORED> {}

@@ -3,7 +3,7 @@ import {
   attemptId,
   date,
   optional,
-  pageLimit,
+  PAGE,
   position,
   readFields,
   readQuery,
@@ -18,8 +18,7 @@ export const PURGE_EXPIRED = {
   scope: optional(text('scope')),
   /** Only reservations that expired by then. Default now, which is also the latest possible value. */
   before: optional(date, (now) => now),
-  /** 1..1000. Default 100. */
-  limit: pageLimit,
+  ...PAGE,
 }
 export interface PurgeExpiredInput extends InputOf<typeof PURGE_EXPIRED> {}
 export interface PurgeExpiredCommand extends CommandOf<typeof PURGE_EXPIRED> {}
@@ -47,8 +46,7 @@ function untilNow<Query extends { readonly before: Date }>(query: Query, now: Da
 
 const LEFTOVERS = {
   scope: optional(text('scope')),
-  /** 1..1000. Default 100. */
-  limit: pageLimit,
+  ...PAGE,
 }
 
 export const LIST_LEFTOVERS = {
@@ -94,8 +92,7 @@ export const PURGE_DELETED = {
   /** Only history with `deletedAt` up to and including this time. */
   before: date,
   scope: optional(text('scope')),
-  /** 1..1000. Default 100. */
-  limit: pageLimit,
+  ...PAGE,
 }
 export interface PurgeDeletedInput extends InputOf<typeof PURGE_DELETED> {}
 export interface PurgeDeletedCommand extends ReadOf<typeof PURGE_DELETED> {}

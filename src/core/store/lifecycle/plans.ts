@@ -15,8 +15,8 @@ import {
   type Unchanged,
 } from './change.js'
 
-// Each plan decides the method of `StoreDriver` with its name. The order of refusals is part of that contract. `usage` is that of the
-// scope that may grow.
+// Each plan decides the method of `StoreDriver` with its name. The order of refusals is part of that contract.
+// `usage` is that of the scope that may grow.
 
 const UNCHANGED: Unchanged<null> = { outcome: 'unchanged', row: null }
 

@@ -152,10 +152,7 @@ export function quotaFlaw(name: string, value: unknown): string | null {
 }
 
 /** A quota; `null` means unlimited. */
-export interface QuotaLimits {
-  readonly maxBytes: number | null
-  readonly maxFiles: number | null
-}
+export type QuotaLimits = { readonly [Limit in keyof Quota]-?: number | null }
 
 export function checkQuota(field: string, value: unknown): QuotaLimits {
   const flaw = optional(value, (quota) => quotaFlaw(field, quota))
