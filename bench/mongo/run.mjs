@@ -26,6 +26,7 @@ const { check, rows, deepPage } = readOptions({ rows: 1_000_000, leastRows: 1000
 const CALLERS = 32
 const DELAY = 2.5
 const FEW_EVENTS = 1000
+const BACKLOG = 10_000
 const DATABASE = 'bench'
 
 // Unlike the server of the tests, it flushes acknowledged writes to disk, as in production.
