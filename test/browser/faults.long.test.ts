@@ -15,7 +15,7 @@ import type { ClientPageOptions, Lie } from './client-page.js'
 declare global {
   interface Window {
     client: typeof clientExports
-    /** What `upload` sends in place of a file of its own. */
+    /** The file to upload. Default: one that `upload` makes. */
     chosen: File | undefined
     loaded: number | undefined
   }

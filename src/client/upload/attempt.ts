@@ -18,8 +18,8 @@ export interface StartedInParts {
   readonly partSize: number
 }
 
+/** In the order in which the parts were named. */
 export interface SignedPart {
-  readonly partNumber: number
   readonly url: string
   readonly expiresAt: string
 }
@@ -82,10 +82,10 @@ export async function newAttempts<Started extends { readonly object: DbClientObj
 }
 
 /**
- * Runs the call that starts an attempt. An abort doesn't stop it, because without its response the client could not end the
- * attempt at the server. If a response is lost, the reservation that it may tell of expires at the
- * server, so the call is repeated twice; if there is no room for another, it rejects with the first error. Rejects with `ABORTED`
- * if another account is signed in by then, which would become the owner of the file.
+ * Runs the call that starts an attempt. An abort doesn't stop it, because without its response the client could not end the attempt
+ * at the server. If a response is lost, the reservation that it may tell of expires at the server, so the call is repeated twice; if
+ * there is no room for another, it rejects with the first error. Rejects with `ABORTED` if another account is signed in by then,
+ * which would become the owner of the file.
  */
 async function startAttempt<Result extends { readonly object: DbClientObject }>(
   transfer: Transfer,

@@ -1,17 +1,17 @@
 import { readBytes } from './transport.js'
 
 /**
- * Reads a part once, so that `file` has exactly the bytes of `digest`. Where a runtime can't read files, as React Native, `file` is
- * the part itself, and there is no digest.
+ * Reads a part once. Returns its bytes and their digest, or the part itself without one where a runtime can't read files, as React
+ * Native.
  *
  * @throws S3ClientError `FILE_UNREADABLE`
  */
-export async function readPart(part: Blob): Promise<{ readonly file: Blob; readonly digest?: string }> {
+export async function readPart(part: Blob): Promise<readonly [bytes: BlobPart, digest?: string]> {
   const bytes = (await readBytes(part)) as ArrayBuffer
-  if (bytes.byteLength !== part.size) return { file: part }
+  if (bytes.byteLength !== part.size) return [part]
   const words = new Int32Array((part.size + 3) >> 2)
   new Uint8Array(words.buffer).set(new Uint8Array(bytes))
-  return { file: new Blob([bytes]), digest: digestOf(words) }
+  return [bytes, digestOf(words)]
 }
 
 /**

@@ -73,15 +73,14 @@ function finish(
     const { partSize } = await retry(() => calls.list({ signal }), transfer)
     if (partSize !== attempt.partSize) attempt.digests = []
     attempt.partSize = partSize
-    await sendMissing(transfer, slot, attempt, partSize)
+    await sendMissing(transfer, slot, attempt)
   }
   const send = async () => {
-    if (isNew) await sendMissing(transfer, slot, attempt, attempt.partSize!)
-    else {
-      await compare(transfer, attempt)
-      // A whole one may be complete: the response to an earlier call was lost.
-      if (!isWhole(attempt)) await sendListed()
-    }
+    // From here on, the attempt is this page's, also if it ends before anything is sent.
+    slot.write(attempt)
+    await compare(transfer, attempt)
+    // A whole one may be complete: the response to an earlier call was lost.
+    if (!isWhole(attempt)) await (isNew ? sendMissing(transfer, slot, attempt) : sendListed())
     slot.write(attempt)
     return retry(
       () => {
@@ -92,7 +91,7 @@ function finish(
       async (error, failures) => {
         if (!isCode(error, 'UPLOAD_MISMATCH')) return isTransient(error)
         // The bucket lost a part that it had accepted, or has put all parts together and shows the file late.
-        attempt.partSize = 0
+        attempt.digests = []
         await sendListed().catch((gone: unknown) => {
           if (!isGone(gone)) throw gone
         })
@@ -111,7 +110,7 @@ async function compare({ file, progress, signal }: Transfer, attempt: KeptAttemp
     throwIfAborted(signal)
     const digest = digests[index]
     const part = file.slice(index * partSize!, (index + 1) * partSize!)
-    if (!digest || (await readPart(part)).digest !== digest) return
+    if (!digest || (await readPart(part))[1] !== digest) return
     attempt.digests[index] = digest
     progress(loadedOf(attempt))
   })
@@ -125,12 +124,11 @@ const STORE_INTERVAL = 1000
 
 /** Sends the missing parts, several at once, and retries failed ones. Rejects once all retries of a part have failed. */
 async function sendMissing(
-  transfer: Transfer,
+  { file, put, progress, phase, signal }: Transfer,
   slot: Slot,
   attempt: KeptAttempt,
-  partSize: number,
 ): Promise<void> {
-  const { file, put, progress, phase, signal } = transfer
+  const partSize = attempt.partSize!
   const arrived = loadedOf(attempt)
   phase.enter('sending')
   // Before a part is replaced, so that no digest is stored of bytes that the bucket no longer has.
@@ -163,7 +161,10 @@ async function sendMissing(
 
   async function sendPart(index: number, stopped: AbortSignal): Promise<void> {
     const part = missing[index]!
-    const { file: bytes, digest } = await readPart(file.slice((part - 1) * partSize, part * partSize))
+    const slice = file.slice((part - 1) * partSize, part * partSize)
+    const [bytes, digest] = await readPart(slice)
+    // So that the digest is that of what is sent, whatever happens to the file.
+    const body = digest ? new Blob([bytes]) : slice
     const reportPart = (count: number) => {
       sent[part] = count
       report()
@@ -175,10 +176,10 @@ async function sendMissing(
       const { url, expiresAt } = (await batch).parts[index - first]!
       attempt.until = Date.parse(expiresAt) + attempt.skew!
       if (slot.isTaken()) throw withoutResponse({ aborted: true })
-      await put({ method: 'PUT', url, headers: {} }, { file: bytes, progress: reportPart, signal: stopped })
+      await put({ method: 'PUT', url, headers: {} }, { file: body, progress: reportPart, signal: stopped })
       // Without a digest, the part counts for this call alone.
       attempt.digests[part - 1] = digest || true
-      reportPart(bytes.size)
+      reportPart(slice.size)
     }
     await retry(send, { signal: stopped, phase }, (error) => {
       // Each retry gets a new URL, because the previous one may have expired.

@@ -43,7 +43,7 @@ export interface Slot {
   /** Calls the API that the attempt was started at. */
   readonly request: ApiRequest
   /** Whether the attempt's account is still signed in. If not, the server doesn't know the attempt. */
-  readonly isCurrent: () => boolean | undefined
+  readonly isCurrent: () => boolean
   /** Returns `null` if nothing is there, or nothing valid. */
   readonly read: () => KeptAttempt | null
   /** Whether another page wrote last, and so has resumed the attempt. With locks, this can't happen. */
@@ -87,7 +87,7 @@ export function keptAttempts(context: UploadContext) {
     return {
       name,
       request,
-      isCurrent: () => quietly(isCurrent),
+      isCurrent,
       read,
       isTaken() {
         const { page = PAGE } = read() || {}
@@ -121,9 +121,9 @@ export function keptAttempts(context: UploadContext) {
 
 /** Like the other functions of the application, one that throws counts as a lost response. */
 function accountOf(option: Account): string | null {
-  let current: unknown = option
+  let current: unknown
   try {
-    if (typeof option === 'function') current = option()
+    current = typeof option === 'function' ? option() : option
   } catch (cause) {
     throw withoutResponse({ aborted: false }, undefined, cause)
   }

@@ -38,7 +38,11 @@ export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
       throwIfAborted(signal)
       // The bucket has an object here, and only this upload can have written it.
       const isStored = !failure || statusOf(failure) === 412
-      if (isStored) phase.enter('confirming')
+      if (isStored) {
+        // Nothing tells that an empty body was sent.
+        attempt.sent = true
+        phase.enter('confirming')
+      }
       let mismatch: unknown
       try {
         return await retry(

@@ -90,10 +90,9 @@ export function createUploadRequest(
   } catch (error) {
     cause = error
   }
-  throw new TypeError(
-    `file must be a Blob, not a proxy of one (got ${Object.prototype.toString.call(file)}).`,
-    { cause },
-  )
+  throw new TypeError(`file must be a Blob, not a proxy (got ${Object.prototype.toString.call(file)}).`, {
+    cause,
+  })
 }
 
 /** Returns the file's own name, changed to be valid. A name that the caller passes is sent unchanged. */

@@ -33,24 +33,30 @@ export async function upload(
     try {
       // A smaller file can be a folder, which browsers only read in vain if all of it is wanted.
       const isSmall = file.size < MULTIPART_MIN_SIZE
-      const { file: readable } = await readPart(isSmall ? file : file.slice(0, 1))
+      const [bytes, digest] = await readPart(isSmall ? file : file.slice(0, 1))
       const kept = await retry(async () => keptAttempts(context), { signal, phase })
-      const put = choosePut(context, file)
-      const bytes = isSmall ? readable : file
-      const transfer = { ...context, kept, put, file: bytes, uploadRequest, progress, phase, signal }
+      const transfer = {
+        ...context,
+        kept,
+        put: choosePut(context, file),
+        file: isSmall && digest ? new Blob([bytes]) : file,
+        uploadRequest,
+        progress,
+        phase,
+        signal,
+      }
+      // After an abort, what follows ends the upload.
       const settleOthers = async () => {
         await limited({ ...END_LIMIT, signal }, () => settle(kept)).catch(() => undefined)
-        throwIfAborted(signal)
       }
-      const object = await (isSmall ? settleOthers() : uploadInParts(transfer, settleOthers)).catch(
-        (error: unknown) => {
+      const inParts = async () =>
+        uploadInParts(transfer, settleOthers).catch((error: unknown) => {
           // The path is unknown, because multipart uploads are turned off at the server.
           if (!isCode(error, 'NOT_FOUND')) throw error
-        },
-      )
-      const stored = object || (await uploadInOnePut(transfer))
+        })
+      const object = (await (isSmall ? settleOthers() : inParts())) || (await uploadInOnePut(transfer))
       if (!isCode(signal.reason, 'TIMEOUT')) progress(Infinity)
-      return stored
+      return object
     } catch (error) {
       // After an abort, any failure is reported as the abort.
       throwIfAborted(signal)

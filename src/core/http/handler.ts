@@ -61,8 +61,11 @@ export interface HandlerConfiguration {
 const TABLE = Symbol.for('@svc/db/endpoint-table')
 const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
 
-export function tableOf(handler: unknown): Pick<HandlerConfiguration, 'basePath' | 'endpoints'> | undefined {
-  return (handler as { readonly [TABLE]?: HandlerConfiguration } | null | undefined)?.[TABLE]
+/** The router's table, for the OpenAPI document. */
+export type EndpointTable = Pick<HandlerConfiguration, 'basePath' | 'endpoints'>
+
+export function tableOf(handler: unknown): EndpointTable | undefined {
+  return (handler as { readonly [TABLE]?: EndpointTable } | null | undefined)?.[TABLE]
 }
 
 /** Creates the router: it finds and runs the endpoint, and builds every response, errors included. */
@@ -144,7 +147,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     return toResponse(await plainHandler(request, options ?? {}))
   }
   return Object.defineProperties(handler, {
-    [TABLE]: { value: configuration },
+    [TABLE]: { value: { basePath: configuration.basePath, endpoints } },
     [PLAIN_HANDLER]: { value: plainHandler },
   })
 }

@@ -15,8 +15,8 @@ const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/
 
 /**
  * Returns a media type of RFC 9110, or `null` unless type and subtype are valid. Quotes a value that only lacks its quotes, as in
- * `video/webm;codecs=vp8,opus`, and drops other invalid parameters. S3 and its clients normalize tabs differently, so a signature
- * over a tab would fail.
+ * `video/webm;codecs=vp8,opus`, and drops other invalid parameters. Tabs become spaces: S3 and its clients normalize
+ * tabs differently, so a signature over one would fail.
  */
 export function repairedMediaType(text: string): string | null {
   const type = text.replaceAll('\t', ' ')

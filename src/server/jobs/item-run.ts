@@ -34,8 +34,8 @@ export class ItemRun {
   }
 
   /**
-   * Calls `work` for each item of each page, in order. Completes what is in progress when the signal aborts or the database is
-   * away; then this rejects. `position` returns where a later run can go on after the item.
+   * Calls `work` for each item of each page, in order. When the signal aborts, it completes what is in progress and returns; when
+   * the database is away, it rejects with that error. `position` returns where a later run can go on after the item.
    */
   async process<Item extends { readonly bucket: string; readonly key: string }>(
     pages: AsyncIterable<readonly Item[]>,

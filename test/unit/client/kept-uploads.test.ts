@@ -70,7 +70,7 @@ async function leaveAttempt(
   controller.abort()
   expect(await rejectionOf(upload)).toMatchObject({ code: 'ABORTED' })
   network.fault = undefined
-  // The client remembers the attempts of its own page. Another name and page make them another tab's.
+  // A stored attempt names the page that wrote it. With a new name and another page, it is one of another tab.
   entries.clear()
   for (const [name, value] of kept) {
     const attempt = JSON.parse(value) as { until: number }

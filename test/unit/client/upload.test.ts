@@ -37,7 +37,7 @@ describe('api.upload', () => {
   ])('refuses %s, and sends nothing', async (_, file, got) => {
     const { api, sent } = startClient()
     await expect(api.upload(file as Blob)).rejects.toThrow(
-      new TypeError(`file must be a Blob, not a proxy of one (got ${got}).`),
+      new TypeError(`file must be a Blob, not a proxy (got ${got}).`),
     )
     expect(sent).toEqual([])
   })

@@ -152,7 +152,7 @@ export function planPurge(live: LiveRows, { id, before, now }: PurgeCommand): Ke
   return pending?.id === id && hasExpired(pending, before) ? endOfAttempt(live, pending, now) : UNCHANGED
 }
 
-/** Returns whether an adoption completes this row: an active row of the same scope and key that names no bytes of its own. */
+/** Returns whether adopted bytes belong to this row: an active one of the same scope and key, without a storage key. */
 export function receivesBytes(
   row: StorageObject,
   { scope, bucket, key }: Pick<driver.AdoptCommand, 'scope' | 'bucket' | 'key'>,

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { readPart } from '../../../../src/client/upload/digest.js'
 import { stubFailingLocalStorage, stubLocalStorage } from '../local-storage.js'
 import { rejectionOf } from '../rejection.js'
 import { interrupt } from './interrupted.js'
@@ -101,18 +102,24 @@ describe('a resumed upload', () => {
     expect(Buffer.from(await uploads.bytesOf(object)).equals(bytes)).toBe(true)
   })
 
+  /** Cuts an upload off, and changes what was kept of it. */
+  async function startDamaged(damage: object) {
+    const entries = stubLocalStorage()
+    const uploads = startUploads()
+    const file = threeParts()
+    await interrupt(uploads, file)
+    for (const [name, text] of entries)
+      entries.set(name, JSON.stringify({ ...(JSON.parse(text) as object), ...damage }))
+    return { uploads, file }
+  }
+
   it.each<[string, unknown]>([
     ['without digests', undefined],
     ['with digests that are no list', 'abc'],
     ['with digests of other types', [1, null, {}]],
     ['with digests that are cut off', ['1,2']],
   ])('begins at 0 in an attempt that was kept %s', async (_, digests) => {
-    const entries = stubLocalStorage()
-    const uploads = startUploads()
-    const file = threeParts()
-    await interrupt(uploads, file)
-    for (const [name, text] of entries)
-      entries.set(name, JSON.stringify({ ...(JSON.parse(text) as object), digests }))
+    const { uploads, file } = await startDamaged({ digests })
     const object = await uploads.api.upload(file)
     expect([uploads.count(START), uploads.count(LIST), uploads.count(PUT)]).toEqual([0, 1, 3])
     expect(await isStored(uploads, object.key, file)).toBe(true)
@@ -121,16 +128,28 @@ describe('a resumed upload', () => {
   it.each([undefined, null, 0, -1, 1, 9_000_000, 'x', {}])(
     'ignores a kept part size of %j',
     async (partSize) => {
-      const entries = stubLocalStorage()
-      const uploads = startUploads()
-      const file = threeParts()
-      await interrupt(uploads, file)
-      for (const [name, text] of entries)
-        entries.set(name, JSON.stringify({ ...(JSON.parse(text) as object), partSize }))
+      const { uploads, file } = await startDamaged({ partSize })
       const object = await uploads.api.upload(file)
       expect(await isStored(uploads, object.key, file)).toBe(true)
     },
   )
+
+  it('is ended at the server by an abort while it is compared, also if another page has begun it', async () => {
+    const { uploads, file } = await startDamaged({ page: 0.5 })
+    const controller = new AbortController()
+    const slice = file.slice.bind(file)
+    file.slice = (start, ...rest) => {
+      // The first read finds out whether the file can be read.
+      if (uploads.log.length === 0 && rest[0] !== 1) controller.abort()
+      return slice(start, ...rest)
+    }
+    expect(await rejectionOf(uploads.api.upload(file, { signal: controller.signal }))).toMatchObject({
+      code: 'ABORTED',
+    })
+    await expect
+      .poll(() => uploads.objects.getScopeUsage('ada'))
+      .toMatchObject({ files: 0, reservedBytes: 0, reservedFiles: 0 })
+  })
 
   it.each(['full', 'forbidden'])('stores the file where the storage is %s', async (state) => {
     const entries = stubLocalStorage()
@@ -155,8 +174,11 @@ describe('a resumed upload', () => {
     expect(entries.size).toBe(0)
   })
 
-  it('keeps at most 300 kB for 10,000 parts', () => {
-    const digests = Array<string>(10_000).fill('-zik0zj,-zik0zj,-zik0zj')
-    expect(JSON.stringify(digests).length).toBeLessThan(300_000)
+  it('keeps at most 300 kB for 10,000 parts', async () => {
+    const parts = Array.from({ length: 500 }, () => new Blob([crypto.getRandomValues(new Uint8Array(64))]))
+    const digests = await Promise.all(parts.map(async (part) => (await readPart(part))[1]))
+    expect(new Set(digests).size).toBe(500)
+    const longest = Math.max(...digests.map((digest) => JSON.stringify(digest).length + 1))
+    expect(longest * 10_000).toBeLessThan(300_000)
   })
 })
