@@ -47,7 +47,7 @@ export async function upload(
       }
       // After an abort, what follows ends the upload.
       const settleOthers = async () => {
-        await limited({ ...END_LIMIT, signal }, () => settle(kept)).catch(() => undefined)
+        await limited({ ...END_LIMIT, signal }, () => settle(kept)).catch(() => {})
       }
       const inParts = async () =>
         uploadInParts(transfer, settleOthers).catch((error: unknown) => {

@@ -1,8 +1,9 @@
 import { createS3Server, db, memoryStorage } from '@svc/db'
 import { createS3Client, dbClient } from '@svc/db/client'
 import { memoryAdapter } from '@svc/db/memory'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { threeParts } from '../../unit/client/upload-in-parts/files.js'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { stubLocalStorage } from '../../unit/client/local-storage.js'
+import { PART, threeParts } from '../../unit/client/upload-in-parts/files.js'
 import { describeWithRelease } from './describe-with-release.js'
 import { releasedLibrary, type Library } from './released-source.js'
 
@@ -42,12 +43,14 @@ function start(client: Library, server: Library) {
     const serve = () => handler(request)
     return request.method === 'PUT' ? network.put(serve) : serve()
   }
-  const { api } = client.createS3Client({
-    baseURL: 'http://files.test',
-    plugins: [client.dbClient()],
-    fetch,
-    headers: (): Record<string, string> => (network.user === null ? {} : { 'x-user': network.user }),
-  })
+  const openTab = ({ createS3Client, dbClient }: Library) =>
+    createS3Client({
+      baseURL: 'http://files.test',
+      plugins: [dbClient()],
+      fetch,
+      headers: (): Record<string, string> => (network.user === null ? {} : { 'x-user': network.user }),
+    }).api
+  const api = openTab(client)
   const count = (line: string) => sent.filter((other) => other === line).length
   const usage = async () => {
     const { bytes, reservedBytes } = await objects.getScopeUsage('ada')
@@ -58,7 +61,7 @@ function start(client: Library, server: Library) {
   const textOf = async (object: { key: string }) => (await bytesOf(object)).toString()
   const isStored = async (object: { key: string }, file: File) =>
     (await bytesOf(object)).equals(Buffer.from(await file.arrayBuffer()))
-  return { api, sent, network, count, usage, textOf, isStored }
+  return { api, openTab, sent, network, count, usage, textOf, isStored }
 }
 
 type World = ReturnType<typeof start>
@@ -173,6 +176,36 @@ describeWithRelease('with releases on one side only', () => {
   let released: Library
   beforeAll(async () => {
     released = await releasedLibrary()
+  })
+
+  it('two tabs store their own file each, and resume only what they began', async () => {
+    stubLocalStorage()
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const { api, openTab, network, isStored } = start(current, current)
+    const tabs = [
+      { tab: openTab(released), fill: 1 },
+      { tab: api, fill: 2 },
+    ]
+    const contents = tabs.map(({ fill }) => new Uint8Array(PART * 2 + 3).fill(fill))
+    const upload = (index: number) => {
+      const file = new File([contents[index]!], 'film.mp4', { lastModified: 1 })
+      return { file, object: tabs[index]!.tab.upload(file, { route: 'random' }) }
+    }
+    for (const index of [0, 1]) {
+      let puts = 0
+      network.put = async (serve) => {
+        if (puts++ === 0) return serve()
+        network.user = null
+        throw new TypeError('fetch failed')
+      }
+      expect(await rejectionOf(upload(index).object)).toMatchObject({ code: 'UNAUTHORIZED' })
+      network.user = 'ada'
+    }
+    network.put = (serve) => serve()
+    for (const index of [1, 0, 1]) {
+      const { object, file } = upload(index)
+      expect(await isStored(await object, file)).toBe(true)
+    }
   })
 
   describe.each([

@@ -1,5 +1,6 @@
+import { createS3Client } from '@svc/db/client'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { readPart } from '../../../../src/client/upload/digest.js'
 import { stubFailingLocalStorage, stubLocalStorage } from '../local-storage.js'
 import { rejectionOf } from '../rejection.js'
@@ -12,6 +13,7 @@ import { COMPLETE, LIST, PUT, START } from './request-lines.js'
 useFakePauses()
 
 const SIZE = 2 * PART + 3
+const HAS_DIGESTS = /"digests":\[[^\]]/
 
 /** Bytes of a file: what each part is filled with, and an edit in place. */
 interface Content {
@@ -151,6 +153,33 @@ describe('a resumed upload', () => {
       .toMatchObject({ files: 0, reservedBytes: 0, reservedFiles: 0 })
   })
 
+  it('goes to nobody else if the account changes meanwhile, and stays resumable', async () => {
+    stubLocalStorage()
+    const uploads = startUploads()
+    let account = 'ada'
+    const { api } = createS3Client({
+      baseURL: 'http://files.test',
+      plugins: [],
+      fetch: uploads.fetch,
+      headers: () => ({ 'x-user': account }),
+      account: () => account,
+    })
+    const file = threeParts()
+    await interrupt({ ...uploads, api }, file)
+    uploads.inject(/^PUT 2$/, (serve) => {
+      account = 'bob'
+      return lostBefore(serve)
+    })
+    expect(await withoutPauses(rejectionOf(api.upload(file)))).toMatchObject({ code: 'ABORTED' })
+    expect(await uploads.objects.getScopeUsage('bob')).toMatchObject({ files: 0, reservedFiles: 0 })
+    uploads.clearFaults()
+    uploads.log.length = 0
+    account = 'ada'
+    const object = await api.upload(file)
+    expect([uploads.count(START), uploads.count(PUT)]).toEqual([0, 1])
+    expect(await isStored(uploads, object.key, file)).toBe(true)
+  })
+
   it.each(['full', 'forbidden'])('stores the file where the storage is %s', async (state) => {
     const entries = stubLocalStorage()
     if (state === 'forbidden') stubFailingLocalStorage()
@@ -158,7 +187,7 @@ describe('a resumed upload', () => {
       const setItem = localStorage.setItem.bind(localStorage)
       localStorage.setItem = (name, text) => {
         // There is room for an attempt, but not for digests.
-        if (/"digests":\[./.test(text)) throw new DOMException('Full.', 'QuotaExceededError')
+        if (HAS_DIGESTS.test(text)) throw new DOMException('Full.', 'QuotaExceededError')
         setItem(name, text)
       }
     }
@@ -172,6 +201,34 @@ describe('a resumed upload', () => {
     expect(await isStored(uploads, object.key, other)).toBe(true)
     expect(await uploads.objects.getScopeUsage('ada')).toMatchObject({ files: 1, reservedFiles: 0 })
     expect(entries.size).toBe(0)
+  })
+
+  it('is kept at most once a second', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    stubLocalStorage()
+    const setItem = vi.spyOn(localStorage, 'setItem')
+    const writes = () => setItem.mock.calls.filter(([, text]) => HAS_DIGESTS.test(text)).length
+    const uploads = startUploads()
+    let release = () => {}
+    const held = new Promise<void>((resolve) => (release = resolve))
+    uploads.inject(/^PUT 3$/, (serve) => held.then(serve))
+    let arrived = 0
+    const twoArrived = new Promise<void>((resolve) =>
+      uploads.inject(/^PUT [12]$/, async (serve) => {
+        const response = await serve()
+        if (++arrived === 2) resolve()
+        return response
+      }),
+    )
+    const upload = uploads.api.upload(threeParts())
+    // Not `expect.poll`, which advances fake timers.
+    await twoArrived
+    vi.advanceTimersByTime(999)
+    expect(writes()).toBe(0)
+    release()
+    await upload
+    // All of them, before the upload is completed.
+    expect(writes()).toBe(1)
   })
 
   it('keeps at most 300 kB for 10,000 parts', async () => {
