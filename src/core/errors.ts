@@ -138,7 +138,6 @@ export function refusalOf(thrown: unknown): StorageError | null {
   return code ? new StorageError(code, { cause: thrown }) : null
 }
 
-/** Returns the error for a function of the application that has failed. */
 export function failureOf(name: string, cause: unknown): StorageError {
   return new StorageError('INTERNAL_ERROR', { message: `${name} threw an error.`, cause })
 }

@@ -1,29 +1,15 @@
 import { StorageError } from '../../core/errors.js'
 import { keyId } from '../../core/names.js'
 import { createAttemptId, isAttemptId } from '../../core/store/attempt-id.js'
-import type {
-  ClaimEventsCommand,
-  CountEventsQuery,
-  EventClaim,
-  ExtendClaimsCommand,
-  ListEventsQuery,
-  SettleEventsCommand,
-} from '../../core/store/driver.js'
-import {
-  recordedChange,
-  type EventCounts,
-  type EventPage,
-  type ListedEvent,
-  type RecordedChange,
-  type StoredEvent,
-} from '../../core/store/events.js'
+import * as events from '../../core/store/events.js'
+import type * as inputs from '../../core/store/inputs/index.js'
 import { copyObject } from '../../core/store/records.js'
 import { datePosition, endOfDate, SortedMap } from './sorted-map.js'
 
 interface Entry {
   /** Sorts by recording. */
   readonly id: string
-  readonly change: RecordedChange
+  readonly change: events.RecordedChange
   readonly createdAt: Date
   attempts: number
   /** When it can be claimed, unless an older one is there. Under a claim, its end. */
@@ -41,11 +27,11 @@ interface Queue {
 
 function copyRecord({ id, change, createdAt }: Entry) {
   const { type, object, previous } = change
-  const copy = recordedChange(type, copyObject(object), previous && copyObject(previous))
+  const copy = events.recordedChange(type, copyObject(object), previous && copyObject(previous))
   return { id, ...copy, createdAt: new Date(createdAt) }
 }
 
-function listed(entry: Entry): ListedEvent {
+function listed(entry: Entry): events.ListedEvent {
   const { attempts, dueAt, claim } = entry
   const claimedUntil = claim === null ? null : new Date(dueAt)
   return { ...copyRecord(entry), attempts, dueAt: new Date(dueAt), claimedUntil }
@@ -58,7 +44,6 @@ export class EventTable {
   /** The oldest event of each object, by when it is due: those that were never claimed, and all others. */
   readonly #due = { first: new SortedMap<Entry>(), again: new SortedMap<Entry>() }
 
-  /** `isRecording`: whether events are on. */
   constructor(readonly isRecording: boolean) {}
 
   get sizes(): { readonly events: number; readonly objects: number; readonly due: number } {
@@ -70,7 +55,7 @@ export class EventTable {
   }
 
   /** Records a change that was made at `now`, if events are on. */
-  record(change: RecordedChange, now: Date): void {
+  record(change: events.RecordedChange, now: Date): void {
     if (!this.isRecording) return
     const entry: Entry = {
       id: createAttemptId({ now: () => now }),
@@ -92,7 +77,7 @@ export class EventTable {
     }
   }
 
-  claim({ limit, reference, attempted, now, until }: ClaimEventsCommand): StoredEvent[] {
+  claim({ limit, reference, attempted, now, until }: inputs.ClaimEventsCommand): events.StoredEvent[] {
     const due = reference ? this.#dueOf(keyId(reference), now) : this.#dueBy(now, limit, attempted)
     const wanted = due.filter(({ attempts }) => attempted === null || attempts > 0 === attempted)
     return wanted.map((entry) => {
@@ -103,7 +88,7 @@ export class EventTable {
   }
 
   /** Returns the ids whose claim held. */
-  settle({ entries }: SettleEventsCommand): string[] {
+  settle({ entries }: inputs.SettleEventsCommand): string[] {
     return this.#forHeld(entries, (entry, { retryAt }) => {
       if (retryAt) this.#schedule(entry, null, retryAt)
       else this.#remove(entry)
@@ -111,11 +96,11 @@ export class EventTable {
   }
 
   /** Returns the ids whose claim held. */
-  extend({ entries, until }: ExtendClaimsCommand): string[] {
+  extend({ entries, until }: inputs.ExtendClaimsCommand): string[] {
     return this.#forHeld(entries, (entry, { claim }) => this.#schedule(entry, claim, until))
   }
 
-  page({ limit, after }: ListEventsQuery): EventPage {
+  page({ limit, after }: inputs.ListEventsQuery): events.EventPage {
     if (after !== null && !isAttemptId(after)) throw new StorageError('INVALID_CURSOR')
     const found = this.#byId.ascending(after, null, limit + 1)
     const items = found.slice(0, limit)
@@ -123,7 +108,7 @@ export class EventTable {
     return { items: items.map(listed), next: last && found.length > limit ? last.id : null }
   }
 
-  count({ now }: CountEventsQuery): EventCounts {
+  count({ now }: inputs.CountEventsQuery): events.EventCounts {
     let waiting = 0
     let claimed = 0
     let retrying = 0
@@ -148,7 +133,7 @@ export class EventTable {
   }
 
   /** Acts on each event whose last claim is the given one, and returns their ids. */
-  #forHeld<Given extends EventClaim>(
+  #forHeld<Given extends inputs.EventClaim>(
     given: readonly Given[],
     act: (entry: Entry, given: Given) => void,
   ): string[] {

@@ -21,9 +21,7 @@ const CONTRIBUTION = {
   bytes: { $ifNull: ['$active.size', 0] },
   files: { $cond: [{ $gt: ['$active', null] }, 1, 0] },
   pendingRows: { $cond: [{ $gt: ['$pending', null] }, 1, 0] },
-  reservedFiles: {
-    $cond: [{ $and: [{ $gt: ['$pending', null] }, { $lte: ['$active', null] }] }, 1, 0],
-  },
+  reservedFiles: { $cond: [{ $and: [{ $gt: ['$pending', null] }, { $lte: ['$active', null] }] }, 1, 0] },
   reservedBytes: {
     $max: [0, { $subtract: [{ $ifNull: ['$pending.declaredSize', 0] }, { $ifNull: ['$active.size', 0] }] }],
   },
@@ -37,9 +35,7 @@ const TOTAL = {
 }
 
 const DIFFERS = {
-  $expr: {
-    $or: SUM_NAMES.map((name) => ({ $ne: [`$${name}`, { $ifNull: [`$recorded_${name}`, 0] }] })),
-  },
+  $expr: { $or: SUM_NAMES.map((name) => ({ $ne: [`$${name}`, { $ifNull: [`$recorded_${name}`, 0] }] })) },
 }
 
 /** Returns the scopes whose recorded sums differ from those of their rows. `null` reads all scopes. */

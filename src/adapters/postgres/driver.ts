@@ -1,14 +1,8 @@
 import { endOfPrefix } from '../../core/names.js'
 import { attemptRow } from '../../core/store/lifecycle/plans.js'
 import type { StorageObject } from '../../core/store/records.js'
-import type {
-  AdoptRefusal,
-  ConfirmRefusal,
-  ReserveRefusal,
-  SetUploadIdOutcome,
-  StoreDriver,
-  TransferRefusal,
-} from '../../core/store/driver.js'
+import type { StoreDriver } from '../../core/store/driver.js'
+import type * as outcomes from '../../core/store/outcomes.js'
 import { NO_USAGE } from '../../core/store/lifecycle/usage.js'
 import { createBatchedWrites } from './batching.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
@@ -39,12 +33,8 @@ export interface PostgresDriverOptions {
 }
 
 /** Creates the driver. Each call is one statement, and concurrent writes of a scope share one. */
-export function createPostgresDriver({
-  database,
-  readDatabase,
-  schema,
-  events,
-}: PostgresDriverOptions): StoreDriver {
+export function createPostgresDriver(options: PostgresDriverOptions): StoreDriver {
+  const { database, readDatabase, schema, events } = options
   const statements = statementsOf(schema)
   const { reads, writes } = statements
   const calls = createCalls(database)
@@ -113,7 +103,7 @@ export function createPostgresDriver({
     async reserve(command) {
       const result = await batchedWrites.reserve(command)
       const { outcome, object, otherScope } = result
-      if (outcome !== 'reserved') return readRefusal<ReserveRefusal>(result, command.quota)
+      if (outcome !== 'reserved') return readRefusal<outcomes.ReserveRefusal>(result, command.quota)
       // The row of a new attempt follows from the command, so the database does not return it.
       const row = object ? readObject(object)! : attemptRow(command)
       return { outcome, row, scopes: otherScope ? [command.scope, otherScope] : [command.scope] }
@@ -122,14 +112,14 @@ export function createPostgresDriver({
     async confirm(command) {
       const result = await batchedWrites.confirm(command)
       const { outcome, object } = result
-      if (outcome !== 'confirmed') return readRefusal<ConfirmRefusal>(result, command.quota)
+      if (outcome !== 'confirmed') return readRefusal<outcomes.ConfirmRefusal>(result, command.quota)
       const row = readObject(object!)!
       return { outcome, row, scopes: [row.scope] }
     },
 
     async setUploadId(command) {
       const [result] = await idempotent(writes.setUploadId, valuesOf(ARGUMENTS.setUploadId, command))
-      const outcome = result![0] as SetUploadIdOutcome['outcome']
+      const outcome = result![0] as outcomes.SetUploadIdOutcome['outcome']
       if (outcome !== 'set') return { outcome }
       const row = readObject(result!, 1)!
       return { outcome: 'set', row, scopes: [row.scope] }
@@ -146,7 +136,7 @@ export function createPostgresDriver({
     async transfer(command) {
       const result = await change(writes.transfer, valuesOf(ARGUMENTS.transfer, command))
       const { outcome, object } = result
-      if (outcome !== 'transferred') return readRefusal<TransferRefusal>(result, command.quota)
+      if (outcome !== 'transferred') return readRefusal<outcomes.TransferRefusal>(result, command.quota)
       const row = object ? readObject(object) : null
       return { outcome, row, scopes: row ? [...new Set([command.from, command.to])] : [] }
     },
@@ -156,7 +146,7 @@ export function createPostgresDriver({
       const { outcome, object, otherScope } = result
       const row = object ? readObject(object) : null
       if (outcome === 'known') return { outcome, object: row, scopes: row ? [row.scope] : [] }
-      if (outcome !== 'adopted') return readRefusal<AdoptRefusal>(result)
+      if (outcome !== 'adopted') return readRefusal<outcomes.AdoptRefusal>(result)
       return { outcome, row: row!, scopes: otherScope ? [row!.scope, otherScope] : [row!.scope] }
     },
 
@@ -165,11 +155,7 @@ export function createPostgresDriver({
     async listScopes({ limit, after }) {
       // No scope is empty.
       const rows = await idempotent(reads.listScopes, [after ?? '', limit])
-      return rows.map((row) => ({
-        scope: row[0]!,
-        usage: readUsage(row, 1),
-        counts: readCounts(row, 1),
-      }))
+      return rows.map((row) => ({ scope: row[0]!, usage: readUsage(row, 1), counts: readCounts(row, 1) }))
     },
 
     async listStored({ bucket, prefix, after, limit }) {
@@ -236,8 +222,8 @@ export function createPostgresDriver({
       }
     },
 
-    migrate: async (options = {}) =>
-      whileWatched(database, options, (watched) => migrate(watched, schema, SCHEMA, events)),
+    migrate: async (given = {}) =>
+      whileWatched(database, given, (watched) => migrate(watched, schema, SCHEMA, events)),
 
     verify: async () => verify(database, schema),
 

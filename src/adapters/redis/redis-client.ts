@@ -1,8 +1,6 @@
 import { hexOf } from '../../core/bytes.js'
 
-/**
- * The methods of an `ioredis` client, a `Redis` or a `Cluster`, that the cache uses. Structural, to fit any version.
- */
+/** The methods of an `ioredis` client, a `Redis` or a `Cluster`, that the cache uses. Structural, to fit any version. */
 export interface RedisClient {
   evalsha(sha1: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>

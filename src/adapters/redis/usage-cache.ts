@@ -47,9 +47,9 @@ export function createUsageCache(options: UsageCacheOptions) {
   const { redis, prefix, ttlMilliseconds, timeout, report } = options
   const keys = {
     epoch: `{${prefix}}:epoch`,
-    writers: `{${prefix}}:writers`,
     usage: (scope: string) => `{${prefix}}:usage:${scope}`,
-    writersOf: (scope: string) => `{${prefix}}:writers:${scope}`,
+    /** The writers of a scope, or those of unknown scopes for `null`. */
+    writers: (scope: string | null) => `{${prefix}}:writers${scope === null ? '' : `:${scope}`}`,
   }
   // Drawn on first use, because workers have no random values while their modules load.
   let instance: string | undefined
@@ -68,14 +68,12 @@ export function createUsageCache(options: UsageCacheOptions) {
     isDone: () => pending.isEmpty,
   })
 
-  const writersOf = (scope: string | null) => (scope === null ? keys.writers : keys.writersOf(scope))
-
   function invalidating({ scopes, all, ended, renewed }: Invalidation): ScriptCall {
     const marks = [...ended, ...renewed]
     const counts = [`${scopes.length}`, `${ended.length}`, `${MARK_LIFETIME}`]
     return {
       script: INVALIDATE,
-      keys: [keys.epoch, ...scopes.map(keys.usage), ...marks.map(({ scope }) => writersOf(scope))],
+      keys: [keys.epoch, ...scopes.map(keys.usage), ...marks.map(({ scope }) => keys.writers(scope))],
       values: [all ? 'all' : '', ...counts, ...marks.map(({ token }) => token)],
     }
   }
@@ -95,7 +93,7 @@ export function createUsageCache(options: UsageCacheOptions) {
       if (!pending.isEmpty) return null
       const result = await breaker.run('usageCache.read', {
         script: READ,
-        keys: [keys.usage(scope), keys.writersOf(scope), keys.writers, keys.epoch],
+        keys: [keys.usage(scope), keys.writers(scope), keys.writers(null), keys.epoch],
         values: [`${ttlMilliseconds}`, newToken(), newToken(), `${EPOCH_LIFETIME}`],
       })
       switch (result?.[0]) {
@@ -125,7 +123,7 @@ export function createUsageCache(options: UsageCacheOptions) {
       const token = newToken()
       await breaker.run('usageCache.begin', {
         script: BEGIN,
-        keys: scopes?.flatMap((scope) => [keys.writersOf(scope), keys.usage(scope)]) ?? [keys.writers],
+        keys: scopes?.flatMap((scope) => [keys.writers(scope), keys.usage(scope)]) ?? [keys.writers(null)],
         values: [token, `${MARK_LIFETIME}`],
       })
       return { scopes, marks: marksOf(scopes, token) }

@@ -3,7 +3,6 @@ import type { RecordKeeper, ServerEnvironment } from '../plugin.js'
 import { copyObject, type Quota } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope, resolveScopeOnce } from '../scope.js'
-import type { ConfirmInput, StorageObjectStore } from '../store/contract.js'
 import { quotaFlaw } from '../store/validation/checks.js'
 import { createReadAccess } from './read-access.js'
 import type { DbHooks, DbOptions } from './options.js'
@@ -69,12 +68,13 @@ export function createRecordKeeper(
     },
 
     async confirm(input, request) {
-      const before = hooks.onActivated ? await rowsBefore(objects, input) : null
+      const { bucket, key, id } = input
+      const [pending, replaced] = hooks.onActivated
+        ? await Promise.all([objects.findPending({ bucket, key, id }), objects.findActive({ bucket, key })])
+        : [null, null]
       const object = await objects.confirm(input)
       // Without a pending row before, this call repeats an earlier confirm, whose hook has run already.
-      if (before?.pending) {
-        await callHook('onActivated', { object, replaced: before.active, ...(request && { request }) })
-      }
+      if (pending) await callHook('onActivated', { object, replaced, ...(request && { request }) })
       changed?.(object)
       return object
     },
@@ -88,12 +88,4 @@ export function createRecordKeeper(
       return object
     },
   }
-}
-
-async function rowsBefore(objects: StorageObjectStore, { bucket, key, id }: ConfirmInput) {
-  const [pending, active] = await Promise.all([
-    objects.findPending({ bucket, key, id }),
-    objects.findActive({ bucket, key }),
-  ])
-  return { pending, active }
 }

@@ -9,7 +9,6 @@ const MAX_LENGTH = 200
 /** The position is the 16 bytes of an id. */
 const ROW_CURSOR_LENGTH = 28
 
-/** Returns the cursor that continues a listing after the row with this id. */
 export function encodeCursor(id: string): string {
   const hex = id.replaceAll('-', '')
   return encode(

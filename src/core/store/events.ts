@@ -54,26 +54,24 @@ interface EventRecord {
   readonly attempts: number
 }
 
-interface Claimed {
-  /** Identifies this claim. Opaque, at most 100 characters. */
-  readonly claim: string
-}
-
-interface Listed {
-  /**
-   * When the event can be claimed, unless an older event of its object is still there: the end of its claim, the time of its
-   * retry, or when it was recorded (possibly later, if it had to wait for an older one).
-   */
-  readonly dueAt: Date
-  /** When the last claim ends or ended. `null` if the event was never claimed, or waits for a retry. */
-  readonly claimedUntil: Date | null
-}
-
 /** A claimed event. It is yours until the claim expires and another caller claims it. */
-export type StoredEvent = RecordedChange & EventRecord & Claimed
+export type StoredEvent = RecordedChange &
+  EventRecord & {
+    /** Identifies this claim. Opaque, at most 100 characters. */
+    readonly claim: string
+  }
 
 /** An event as operators see it. */
-export type ListedEvent = RecordedChange & EventRecord & Listed
+export type ListedEvent = RecordedChange &
+  EventRecord & {
+    /**
+     * When the event can be claimed, unless an older event of its object is still there: the end of its claim, the time of its
+     * retry, or when it was recorded (possibly later, if it had to wait for an older one).
+     */
+    readonly dueAt: Date
+    /** When the last claim ends or ended. `null` if the event was never claimed, or waits for a retry. */
+    readonly claimedUntil: Date | null
+  }
 
 /** One page of events. `next` is `null` at the end. */
 export interface EventPage {

@@ -5,9 +5,9 @@ import { afterAll, afterEach, expect, it } from 'vitest'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 import { hasRelease, releasedPostgres } from '../upgrade/released-source.js'
 
-const DUMP = fileURLToPath(new URL('../../../src/adapters/postgres/sql/schema.sql', import.meta.url))
+const DUMP = fileURLToPath(new URL('../../../docs/schema.sql', import.meta.url))
 
-describePostgres('sql/schema.sql', (url) => {
+describePostgres('docs/schema.sql', (url) => {
   const pool = poolOf(url)
   const schema = freshSchema()
   afterEach(() => dropSchema(pool, schema))

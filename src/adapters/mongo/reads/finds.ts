@@ -4,8 +4,7 @@ import type { FindByIdQuery, FindQuery } from '../../../core/store/driver.js'
 import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
 import { isRouted } from '../connection/namespace.js'
 import { majority, momentOf, snapshot, type Read } from '../connection/reads.js'
-import { readHistory, type HistoryDocument } from '../documents/traces.js'
-import { rowOf, type KeyDocument } from '../documents/key-document.js'
+import { readHistory, rowOf, type HistoryDocument, type KeyDocument } from '../documents/stored-row.js'
 import { readSums, type ScopeSums } from '../documents/scope-document.js'
 
 export function findSums(scope: string): Read<ScopeSums> {
@@ -69,12 +68,7 @@ export function findAny(query: FindQuery): Read<StorageObject | null> {
 /** Returns the row with this id, the live one before the deleted one, as of one moment. */
 export function findById({ id, scope }: FindByIdQuery): Read<StorageObject | null> {
   const ofScope = scope === null ? {} : { scope }
-  const isLive = {
-    $or: [
-      { ...ofScope, 'active.id': id },
-      { ...ofScope, 'pending.id': id },
-    ],
-  }
+  const isLive = { $or: ['active.id', 'pending.id'].map((field) => ({ ...ofScope, [field]: id })) }
   const wasLive = { _id: id, ...ofScope }
   return async ({ namespace, session }) => {
     const { objects, history } = namespace

@@ -1,21 +1,12 @@
 import type { Collection, Document } from 'mongodb'
 import type { Leftover, ScopeSummary, StorageObject } from '../../../core/store/records.js'
-import type {
-  ListDueLeftoversQuery,
-  ListExpiredQuery,
-  ListLeftoversQuery,
-  ListQuery,
-  ListScopesQuery,
-} from '../../../core/store/driver.js'
+import type * as inputs from '../../../core/store/inputs/index.js'
 import type { Stored } from '../connection/namespace.js'
 import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
-import { readHistory, readLeftover } from '../documents/traces.js'
-import { rowOf, type KeyDocument } from '../documents/key-document.js'
+import { readHistory, readLeftover, rowOf, type KeyDocument } from '../documents/stored-row.js'
 import { countsIn, readSums, usageIn } from '../documents/scope-document.js'
 
-/**
- * Greater than every id. The first page needs a bound too, because a partial index serves only filters on its field.
- */
+/** Greater than every id. Also bounds the first page, because a partial index serves only filters on its field. */
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 type LiveStatus = 'active' | 'pending'
@@ -61,7 +52,7 @@ function listRange<D extends Stored, Item>(
   }
 }
 
-export function listObjects(query: ListQuery): Read<StorageObject[]> {
+export function listObjects(query: inputs.ListQuery): Read<StorageObject[]> {
   const [status, ...more] = query.statuses
   if (more.length > 0) return listLive(query)
   if (status === 'deleted') return listDeleted(query)
@@ -81,7 +72,7 @@ interface LiveDocuments {
  * Merges a page of active and a page of pending rows of one moment, so an object that is confirmed meanwhile appears
  * exactly once. Without a shared moment, one command reads both, and again if it read too few pending rows.
  */
-function listLive(query: ListQuery): Read<StorageObject[]> {
+function listLive(query: inputs.ListQuery): Read<StorageObject[]> {
   const { limit } = query
   const few = Math.ceil(limit * PENDING_SHARE)
   return async (reader) => {
@@ -106,7 +97,7 @@ function listLive(query: ListQuery): Read<StorageObject[]> {
 async function readLive(
   moment: Moment,
   objects: Collection<Stored>,
-  query: ListQuery,
+  query: inputs.ListQuery,
   mostPending: number,
 ): Promise<LiveDocuments> {
   const page = (status: LiveStatus, most: number) => {
@@ -145,7 +136,7 @@ function newestOf({ active, pending }: LiveDocuments, limit: number): StorageObj
   return page.map(({ document, status }) => rowOf(document, status)!)
 }
 
-function rangeOf(status: LiveStatus, { scope, route, before, withMetadata }: ListQuery) {
+function rangeOf(status: LiveStatus, { scope, route, before, withMetadata }: inputs.ListQuery) {
   const other = status === 'active' ? 'pending' : 'active'
   return {
     filter: {
@@ -160,7 +151,8 @@ function rangeOf(status: LiveStatus, { scope, route, before, withMetadata }: Lis
   } satisfies Range
 }
 
-function listDeleted({ scope, route, before, limit, withMetadata }: ListQuery): Read<StorageObject[]> {
+function listDeleted(query: inputs.ListQuery): Read<StorageObject[]> {
+  const { scope, route, before, limit, withMetadata } = query
   const range: Range = {
     filter: { scope, ...(route !== null && { 'row.route': route }), _id: { $lt: before ?? LAST_ID } },
     sort: { _id: -1 },
@@ -170,7 +162,7 @@ function listDeleted({ scope, route, before, limit, withMetadata }: ListQuery): 
   return listRange('history', range, limit, readHistory)
 }
 
-export function listExpired({ scope, before, limit, after }: ListExpiredQuery): Read<StorageObject[]> {
+export function listExpired({ scope, before, limit, after }: inputs.ListExpiredQuery): Read<StorageObject[]> {
   const ofScope = scope === null ? {} : { scope }
   const due = { $lte: before }
   const range: Range = {
@@ -185,7 +177,7 @@ export function listExpired({ scope, before, limit, after }: ListExpiredQuery): 
   return listRange('objects', range, limit, rowIn)
 }
 
-export function listLeftovers({ scope, limit, after }: ListLeftoversQuery): Read<Leftover[]> {
+export function listLeftovers({ scope, limit, after }: inputs.ListLeftoversQuery): Read<Leftover[]> {
   const ofScope = scope === null ? {} : { scope }
   const filter = after
     ? afterPosition(ofScope, ['since', after.since], ['_id', after.attemptId], {})
@@ -196,12 +188,8 @@ export function listLeftovers({ scope, limit, after }: ListLeftoversQuery): Read
 }
 
 /** Lists leftovers that were never put off, whose missing date sorts first, then those that are due. */
-export function listDueLeftovers({
-  scope,
-  dueBefore,
-  limit,
-  after,
-}: ListDueLeftoversQuery): Read<Leftover[]> {
+export function listDueLeftovers(query: inputs.ListDueLeftoversQuery): Read<Leftover[]> {
+  const { scope, dueBefore, limit, after } = query
   const ofScope = scope === null ? {} : { scope }
   const due = { ...ofScope, dueAt: { $lte: dueBefore } }
   const neverPutOff = { ...ofScope, dueAt: null, ...(after && { _id: { $gt: after.attemptId } }) }
@@ -216,7 +204,7 @@ export function listDueLeftovers({
 const FIRST_SCOPE = '\x01'
 
 /** Lists scopes in the order of their UTF-8 bytes. A scope whose last row is gone keeps its document. */
-export function listScopes({ limit, after }: ListScopesQuery): Read<ScopeSummary[]> {
+export function listScopes({ limit, after }: inputs.ListScopesQuery): Read<ScopeSummary[]> {
   // Only keys have the field. Locks start with NUL, which no scope contains.
   const filter = { scope: null, _id: after === null ? { $gte: FIRST_SCOPE } : { $gt: after } }
   const range = { filter, sort: { _id: 1 }, index: 'scopes' }

@@ -24,11 +24,7 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
   objects: [
     { name: 'active_by_id', key: { scope: 1, 'active.id': 1 }, only: 'active.id' },
     { name: 'pending_by_id', key: { scope: 1, 'pending.id': 1 }, only: 'pending.id' },
-    {
-      name: 'active_by_route',
-      key: { scope: 1, 'active.route': 1, 'active.id': 1 },
-      only: 'active.route',
-    },
+    { name: 'active_by_route', key: { scope: 1, 'active.route': 1, 'active.id': 1 }, only: 'active.route' },
     {
       name: 'pending_by_route',
       key: { scope: 1, 'pending.route': 1, 'pending.id': 1 },

@@ -6,8 +6,13 @@ import type { KeyChange } from '../../../core/store/lifecycle/change.js'
 import type { Leftover, StorageObject } from '../../../core/store/records.js'
 import type { Update } from '../connection/namespace.js'
 import type { Transaction } from '../connection/transactions.js'
-import { liveRows, rangeOfBucket, type KeyDocument } from '../documents/key-document.js'
-import { readLeftover, type LeftoverDocument } from '../documents/traces.js'
+import {
+  liveRows,
+  rangeOfBucket,
+  readLeftover,
+  type KeyDocument,
+  type LeftoverDocument,
+} from '../documents/stored-row.js'
 
 /** Returns where bytes are, which is unique to them. */
 function nameOf({ bucket, key, storageKey }: Pick<Leftover, 'bucket' | 'key' | 'storageKey'>): string {
@@ -90,11 +95,7 @@ export function byteLocks(commands: readonly AdoptCommand[]): Update[] {
   const locks = new Set(commands.map((command) => hashOf(nameOf(command)) % LOCKS))
   return [...locks]
     .sort((a, b) => a - b)
-    .map((lock) => ({
-      q: { _id: `\0bytes ${lock}` },
-      u: { $inc: { turns: 1n } },
-      upsert: true,
-    }))
+    .map((lock) => ({ q: { _id: `\0bytes ${lock}` }, u: { $inc: { turns: 1n } }, upsert: true }))
 }
 
 function hashOf(text: string): number {

@@ -92,11 +92,7 @@ export function createClaims(namespace: Namespace) {
     const held = await write(call, command, claims)
     return held
       .toSorted((a, b) => a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
-      .map(({ queue, event, claim }) => ({
-        ...readEvent(event),
-        attempts: (queue.attempts ?? 0) + 1,
-        claim,
-      }))
+      .map(({ queue, event, claim }) => ({ ...readEvent(event), attempts: (queue.attempts ?? 0) + 1, claim }))
   }
 
   async function write(

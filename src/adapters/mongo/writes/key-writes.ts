@@ -148,7 +148,6 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
   }
 }
 
-/** Returns whether a write may change the sums of a scope. */
 function changesSums({ kind }: KeyWrite): boolean {
   return kind !== 'update' && kind !== 'setUploadId'
 }

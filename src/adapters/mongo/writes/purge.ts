@@ -1,16 +1,13 @@
 import type { PurgeDeletedCommand } from '../../../core/store/driver.js'
 import { majority, type Read } from '../connection/reads.js'
 import type { Transaction } from '../connection/transactions.js'
-import type { HistoryDocument } from '../documents/traces.js'
+import type { HistoryDocument } from '../documents/stored-row.js'
 import { NO_SUMS } from '../documents/scope-document.js'
 import { removeById, sumUpdates, update } from './commands.js'
 
 /** Finds the ids of deleted rows to purge, by scope. The earliest deletions go first. */
-export function findHistoryBefore({
-  scope,
-  before,
-  limit,
-}: PurgeDeletedCommand): Read<Map<string, string[]>> {
+export function findHistoryBefore(command: PurgeDeletedCommand): Read<Map<string, string[]>> {
+  const { scope, before, limit } = command
   return async ({ namespace, session }) => {
     const documents = await namespace.history
       .find<HistoryDocument>(

@@ -23,9 +23,7 @@ export interface QueueOptions<J extends Job, Result> {
   readonly run: (jobs: readonly J[]) => Promise<readonly Result[]>
   /** Returns whether a transaction that failed with this error had no effect, so that parts of it can run. */
   readonly wasUndone: (error: unknown) => boolean
-  /**
-   * Returns the job to run in place of one that failed alone because another writer holds its key, otherwise `null`.
-   */
+  /** Returns the job to run in place of one that failed alone because its key is held, otherwise `null`. */
   readonly again: (job: J, error: unknown) => J | null
 }
 
@@ -151,7 +149,6 @@ export function createQueue<J extends Job, Result>({ run, wasUndone, again }: Qu
   }
 
   return {
-    /** Runs a job and settles with its own result. */
     add: (job: J) =>
       new Promise<Result>((resolve, reject) => {
         const isOfScope = (other: Queued<J, Result>) => other.job.scopes[0] === job.scopes[0]

@@ -1,5 +1,5 @@
 import type { EventSettlement, SettleEventsCommand } from '../../../core/store/driver.js'
-import type { Call } from '../connection/deadline.js'
+import type { Call, Deadline } from '../connection/deadline.js'
 import { isWriteConflict } from '../connection/failures.js'
 import { runCommand, type Namespace, type Update } from '../connection/namespace.js'
 import { transact, type Transaction } from '../connection/transactions.js'
@@ -16,9 +16,6 @@ type Settlement = InQueue<EventSettlement>
 /** After this many conflicts, a settlement is split, so that a document which stays blocked holds up only itself. */
 const MAX_CONFLICTS = 6
 
-/** Runs a part of a call with a deadline, and maps errors. */
-type Run = <T>(work: (call: Call) => Promise<T>) => Promise<T>
-
 /** Undoes a transaction that can't settle all of its entries. */
 class NotAllSole extends Error {
   override readonly name = 'NotAllSole'
@@ -27,7 +24,7 @@ class NotAllSole extends Error {
 /** Ends claims that still hold, and returns the ids of their events. */
 export async function settleEvents(
   namespace: Namespace,
-  run: Run,
+  run: Deadline,
   { entries, now }: SettleEventsCommand,
 ): Promise<string[]> {
   const settled = new Set(await settleAll(inQueues(entries)))
@@ -91,7 +88,6 @@ type QueueWithOldest = QueueDocument & {
   readonly oldest: readonly Pick<EventDocument, '_id' | 'createdAt'>[]
 }
 
-/** Settles the entries whose claims hold, and returns the ids of their events. */
 async function settleHeld(
   transaction: Transaction,
   entries: readonly Settlement[],

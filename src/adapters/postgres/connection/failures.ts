@@ -9,7 +9,6 @@ export function sqlState(error: unknown): string | null {
 
 const NOT_MIGRATED =
   'The database schema is missing, renamed or older than this release needs. Run migrate().'
-const PERMISSION = 'The database role lacks a permission that the adapter needs.'
 const CANCELED = 'The database canceled the statement.'
 
 /** Messages for the operator, by SQLSTATE or by its class, which is the first two characters. */
@@ -45,7 +44,7 @@ const UNUSABLE: Readonly<Record<string, string>> = {
   '28': 'The database rejected the login.',
   '3D': 'The database does not exist.',
   '3F': NOT_MIGRATED,
-  '42501': PERMISSION,
+  '42501': 'The database role lacks a permission that the adapter needs.',
   '42703': NOT_MIGRATED,
   '42704': NOT_MIGRATED,
   '42883': NOT_MIGRATED,
@@ -72,9 +71,7 @@ function unusableByText(error: unknown): string | undefined {
 /** Programming errors. A connection never fails with one of these. */
 const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
-/**
- * Returns whether there was no connection, or it broke. Errors may be events, or instances of no class of this realm.
- */
+/** Returns whether there was no connection, or it broke. Errors may be events, or of no class of this realm. */
 function isNoResponse(error: unknown): boolean {
   return sqlState(error) === null && !unusableByText(error) && !BUGS.some((bug) => error instanceof bug)
 }

@@ -74,18 +74,13 @@ function borrowed(database: Database): Database {
   }
 }
 
-/** A value in the text format of Postgres. */
-interface Bytes {
-  toString(encoding: 'utf8'): string
-}
-
 function readRows(rows: readonly unknown[]): TextRow[] {
   return rows.map((row) => {
     if (!Array.isArray(row)) throw new TypeError(ROW_TRANSFORM)
     return row.map((value: unknown) => {
       if (value === null) return null
       if (!isBuiltIn(value, 'Uint8Array')) throw new TypeError(ROW_TRANSFORM)
-      return (value as Bytes).toString('utf8')
+      return (value as { toString(encoding: 'utf8'): string }).toString('utf8')
     })
   })
 }

@@ -10,7 +10,6 @@ export interface Addition {
   readonly isLater: boolean
   /** A condition. A table that is missing lacks no columns, because it will be created with all of them. */
   readonly isMissing: string
-  /** A statement that makes it. */
   readonly statement: string
 }
 
@@ -51,10 +50,7 @@ const findIndex = ({ name }: Index) => `
       SELECT FROM pg_catalog.pg_index i JOIN (${relation(name)}) ON c.oid = i.indexrelid`
 
 /** Builds a statement that makes the addition without blocking writers, outside a transaction. */
-export function concurrentText(
-  { table, index, statement }: Omit<Addition, 'isMissing' | 'isLater'>,
-  schema: SchemaName,
-): string {
+export function concurrentText({ table, index, statement }: Addition, schema: SchemaName): string {
   return inSchema(index ? createIndex(table, index, 'CONCURRENTLY IF NOT EXISTS ') : statement, schema)
 }
 
@@ -98,22 +94,15 @@ function refuseInvalid(index: Index): string {
 /** Milliseconds to wait for the lock of a table. All other transactions of the table wait behind it. */
 const TABLE_LOCK_TIMEOUT = 100
 
-/**
- * Builds one statement that makes a needed change, and fails without the lock of a table in time, unless `isPatient`.
- */
-export function changeText(
-  schema: SchemaName,
-  {
-    isNeeded,
-    change,
-    isPatient = false,
-    before = '',
-  }: Readonly<Record<'isNeeded' | 'change', string>> & {
-    readonly isPatient?: boolean
-    /** Runs before the condition is checked. */
-    readonly before?: string
-  },
-): string {
+interface TableChange extends Readonly<Record<'isNeeded' | 'change', string>> {
+  readonly isPatient?: boolean
+  /** Runs before the condition is checked. */
+  readonly before?: string
+}
+
+/** Builds one statement that makes a needed change, and fails without the lock in time, unless `isPatient`. */
+export function changeText(schema: SchemaName, options: TableChange): string {
+  const { isNeeded, change, isPatient = false, before = '' } = options
   const limit = isPatient ? '' : `PERFORM set_config('lock_timeout', '${TABLE_LOCK_TIMEOUT}ms', true);`
   return inSchema(
     `DO $change$

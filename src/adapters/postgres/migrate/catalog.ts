@@ -115,7 +115,6 @@ export function expectedCatalog(
   ])
 }
 
-/** An object that is missing or different. */
 export type Difference = ReturnType<typeof differences>[number]
 
 /** Returns how a catalog differs from that of a migrated schema. More objects are no difference. */
@@ -144,13 +143,8 @@ export function nameInFunctions(found: Catalog): SchemaName | null {
   return name === undefined ? null : schemaName('verify', name.replaceAll('""', '"'))
 }
 
-function entriesOf({
-  name,
-  columns,
-  primaryKey,
-  checks = {},
-  indexes,
-}: Table): (readonly [string, string])[] {
+function entriesOf(table: Table): (readonly [string, string])[] {
+  const { name, columns, primaryKey, checks = {}, indexes } = table
   return [
     [`table ${name}`, 'permanent'],
     ...columnsOf({ columns }).map(([column, type]) => [`column ${name}.${column}`, type] as const),

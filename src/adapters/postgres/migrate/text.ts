@@ -24,8 +24,6 @@ import { TOLD_VERSION } from './version.js'
 
 /** A setting of the transaction with the version that {@link migrationBlock} found. */
 const FOUND_VERSION = 'svc_db.found_version'
-
-/** Reads it, within the same transaction. */
 export const READ_FOUND_VERSION = `SELECT current_setting('${FOUND_VERSION}')`
 
 /**
@@ -83,13 +81,12 @@ $migration$`,
   )
 }
 
-const createMissingType = ({
-  name,
-  columns,
-}: CompositeType) => `  IF NOT EXISTS (SELECT FROM ${relation(name)}) THEN
+function createMissingType({ name, columns }: CompositeType): string {
+  return `  IF NOT EXISTS (SELECT FROM ${relation(name)}) THEN
     CREATE TYPE {schema}.${name} AS (${columns});
   END IF;
 `
+}
 
 function createMissing({ name, columns, primaryKey, checks = {}, indexes, settings }: Table): string {
   const lines = [

@@ -59,11 +59,6 @@ const CHANGE_ARGUMENTS = fieldsOf(inputs.CHANGES).flatMap(
     ]
   },
 )
-const UPDATE: readonly Argument<inputs.UpdateCommand>[] = [
-  ...fieldsOf(inputs.UPDATE),
-  ...CHANGE_ARGUMENTS,
-  NOW,
-]
 
 export const ARGUMENTS = {
   reserve: argumentsOf(inputs.RESERVE),
@@ -72,7 +67,7 @@ export const ARGUMENTS = {
   setUploadId: argumentsOf(inputs.SET_UPLOAD_ID),
   release: argumentsOf(inputs.RELEASE),
   remove: argumentsOf(inputs.REMOVE),
-  update: UPDATE,
+  update: [...fieldsOf(inputs.UPDATE), ...CHANGE_ARGUMENTS, NOW],
   transfer: argumentsOf(inputs.TRANSFER),
   adopt: argumentsOf({ id: attemptId, ...inputs.ADOPT }),
 }

@@ -6,9 +6,7 @@ import { objectText } from './rows.js'
 import type { CompositeType } from './tables.js'
 import { changeOf, charge, MAX_SUM, totalsOf, usageOf } from './usage.js'
 
-/**
- * One reserve or confirm of a batch; `place` is its index. Reading an array of a type several times costs one parsing.
- */
+/** A reserve or confirm of a batch; `place` is its index. An array of a type is parsed once, however often it is read. */
 export const SCOPE_WRITE: CompositeType = {
   name: 'scope_write_v1',
   columns: `place int, kind text, ${batchColumns([...ARGUMENTS.reserve, ...ARGUMENTS.confirm])}`,

@@ -16,17 +16,9 @@ export const activateBy = (valueOf: (argument: string) => string) => `
 
 const ACTIVATED = activateBy((argument) => `p_${argument}`)
 
-/** What a replaced object takes over from its attempt: all but what names the object, ends with the attempt or is set above. */
-const TAKEN = [
-  'attempt_id',
-  'writable_until',
-  ...ATTEMPT_COLUMNS.filter(
-    (column) =>
-      !['id', 'scope', 'bucket', 'key', 'declared_size', 'expires_at', 'upload_id', 'content_type'].includes(
-        column,
-      ),
-  ),
-]
+/** What names the object, ends with the attempt or is set above. A replaced object takes over all else. */
+const KEPT = ['id', 'scope', 'bucket', 'key', 'declared_size', 'expires_at', 'upload_id', 'content_type']
+const TAKEN = ['attempt_id', 'writable_until', ...ATTEMPT_COLUMNS.filter((name) => !KEPT.includes(name))]
 
 /** Implements `planConfirm` of core/store/lifecycle/plans.ts. Returns a `WriteResult`. */
 export const CONFIRM = `

@@ -22,9 +22,7 @@ const jsonList = (values: readonly Value[]) => `pg_catalog.json_build_array(
       ${values.map(asText).join(', ')}
     )::text`
 
-/**
- * The columns of an object in the order of {@link readObject}. A release appends its own: older processes read them.
- */
+/** The columns of an object in the order of {@link readObject}. A release appends its own: older processes read them. */
 const OBJECT_COLUMNS = columnsOf(OBJECTS).filter(([column]) => column !== 'writable_until')
 const objectValues = (row: string) =>
   OBJECT_COLUMNS.map(([column, type]): Value => [`${row}.${column}`, type])

@@ -53,11 +53,9 @@ export const RELATIONS = `pg_catalog.pg_class c
 export const TYPES = `pg_catalog.pg_type t
       JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace AND n.nspname = {schema-literal}`
 
-/** Returns the columns of a table by name, in order, with their types. */
 export const columnsOf = ({ columns }: Pick<Table, 'columns'>) =>
   Object.entries(columns).map(([name, type]) => [name, typeof type === 'string' ? type : type.type] as const)
 
-/** Holds the schema version, in its only row. */
 export const VERSION_TABLE: Table = {
   name: 'schema_version',
   comment: 'The version of this schema, in the only row.',
@@ -118,11 +116,7 @@ export const OBJECTS: Table = {
       isUnique: true,
       comment: 'Finds the rows of a key, and allows one active and one pending.',
     },
-    {
-      name: 'objects_by_scope',
-      definition: 'btree (scope, status, id)',
-      comment: 'Lists of a scope.',
-    },
+    { name: 'objects_by_scope', definition: 'btree (scope, status, id)', comment: 'Lists of a scope.' },
     {
       name: 'objects_by_route',
       definition: 'btree (scope, route, status, id) WHERE (route IS NOT NULL)',
@@ -213,11 +207,7 @@ export const LEFTOVERS: Table = {
   },
   primaryKey: 'attempt_id',
   indexes: [
-    {
-      name: 'leftovers_oldest',
-      definition: 'btree (since, attempt_id)',
-      comment: 'Lists of leftovers.',
-    },
+    { name: 'leftovers_oldest', definition: 'btree (since, attempt_id)', comment: 'Lists of leftovers.' },
     {
       name: 'leftovers_of_scope',
       definition: 'btree (scope, since, attempt_id) WHERE (scope IS NOT NULL)',

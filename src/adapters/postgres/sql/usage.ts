@@ -89,15 +89,14 @@ export const lockUsageRow = (scope: string, into: string) => `
       INSERT INTO {schema}.scope_usage (scope) VALUES (${scope}) ON CONFLICT (scope) DO NOTHING;
     END LOOP;`
 
+type PerLimit = Readonly<Record<'bytes' | 'files', string>>
+
 /** Sets `refused` to the limit that the growth of the scope would exceed, or to NULL. */
-export const refuse = (
-  more: Readonly<Record<'bytes' | 'files', string>>,
-  max: Readonly<Record<'bytes' | 'files', string>>,
-) => `refused := {schema}.refusal_v1(
+export const refuse = (more: PerLimit, max: PerLimit) => `refused := {schema}.refusal_v1(
       coalesce(usage.bytes + usage.reserved_bytes, 0), ${more.bytes}, ${max.bytes},
       coalesce(usage.files + usage.reserved_files, 0), ${more.files}, ${max.files});`
 
-export const refusalText = (more: Readonly<Record<'bytes' | 'files', string>>) => {
+export const refusalText = (more: PerLimit) => {
   const ofLimit = (bytes: string, files: string) =>
     `coalesce(CASE refused WHEN 'maxFiles' THEN ${files} ELSE ${bytes} END, 0)::text`
   return `pg_catalog.json_build_object('outcome', refused,

@@ -44,10 +44,7 @@ function untilNow<Query extends { readonly before: Date }>(query: Query, now: Da
   return query.before > now ? { ...query, before: now } : query
 }
 
-const LEFTOVERS = {
-  scope: optional(text('scope')),
-  ...PAGE,
-}
+const LEFTOVERS = { scope: optional(text('scope')), ...PAGE }
 
 export const LIST_LEFTOVERS = {
   ...LEFTOVERS,

@@ -60,11 +60,7 @@ export const CONFIRM = {
 export interface ConfirmInput extends InputOf<typeof CONFIRM> {}
 export interface ConfirmCommand extends CommandOf<typeof CONFIRM> {}
 
-export const SET_UPLOAD_ID = {
-  ...REFERENCE,
-  id: attemptId,
-  uploadId: text('uploadId'),
-}
+export const SET_UPLOAD_ID = { ...REFERENCE, id: attemptId, uploadId: text('uploadId') }
 export interface SetUploadIdInput extends InputOf<typeof SET_UPLOAD_ID> {}
 export interface SetUploadIdCommand extends CommandOf<typeof SET_UPLOAD_ID> {}
 

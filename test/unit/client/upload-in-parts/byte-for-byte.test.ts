@@ -1,4 +1,4 @@
-import { createS3Client } from '@svc/db/client'
+import { createS3Client, dbClient } from '@svc/db/client'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { readPart } from '../../../../src/client/upload/digest.js'
@@ -159,7 +159,7 @@ describe('a resumed upload', () => {
     let account = 'ada'
     const { api } = createS3Client({
       baseURL: 'http://files.test',
-      plugins: [],
+      plugins: [dbClient()],
       fetch: uploads.fetch,
       headers: () => ({ 'x-user': account }),
       account: () => account,
