@@ -49,7 +49,14 @@ describe('the tarball', () => {
     const others = ['CHANGELOG', 'CONTRIBUTING', 'BENCHMARKS', 'README', 'SECURITY', 'UPGRADING'].map(
       (name) => `${name}.md`,
     )
-    const files = ['dist/cli.js', 'package.json', 'LICENSE', ...others, ...classicManifests]
+    const files = [
+      'dist/cli.js',
+      'package.json',
+      'LICENSE',
+      'docs/schema.sql',
+      ...others,
+      ...classicManifests,
+    ]
     expect(contents).toEqual(expect.arrayContaining(files))
     const kinds =
       /^(?:dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts)(?:\.map)?|docs\/(?:[\w-]+\.md|images\/[\w-]+\.png))$/
