@@ -64,11 +64,8 @@ export function raceTests(fixture: () => RaceFixture): void {
       interruptions: [],
       inspect: (use) => use({ open: (now) => open({ now }), findViolations }),
     })
-    // Where processors are short, a call can wait for its whole time limit. Many of those would be a livelock.
-    const timedOut = unavailable.filter((error) => / (for|within) 30 s/.test(error))
     // As one text, because a failed comparison of lists can print no more than their lengths.
-    expect(unavailable.filter((error) => !timedOut.includes(error)).join('\n')).toBe('')
-    expect(timedOut.length, timedOut.join('\n')).toBeLessThan(CALLS / 100)
+    expect(unavailable.join('\n')).toBe('')
   })
 }
 

@@ -74,6 +74,23 @@ const rejectionOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
+/** Lets one part of an upload arrive. Then the session ends, which the next try of another part finds out. */
+async function interrupt(network: Network, upload: () => Promise<unknown>) {
+  let first: Promise<unknown> | undefined
+  network.put = async (serve) => {
+    if (!first) {
+      const response = serve()
+      first = response
+      return response
+    }
+    await first
+    network.user = null
+    throw new TypeError('fetch failed')
+  }
+  expect(await rejectionOf(upload())).toMatchObject({ code: 'UNAUTHORIZED' })
+  Object.assign(network, { put: (serve: () => unknown) => serve(), user: 'ada' })
+}
+
 /** Aborts an upload while its bytes are being sent. */
 async function abort({ api, network, usage }: World, file: File) {
   const controller = new AbortController()
@@ -104,21 +121,8 @@ const flows: Record<string, (world: World) => Promise<void>> = {
 
   async 'resumes an upload in parts'({ api, network, sent, count, isStored, usage }) {
     const file = threeParts()
-    let first: Promise<unknown> | undefined
-    // One part arrives. Then the session ends, which the next try of another part finds out.
-    network.put = async (serve) => {
-      if (!first) {
-        const response = serve()
-        first = response
-        return response
-      }
-      await first
-      network.user = null
-      throw new TypeError('fetch failed')
-    }
-    expect(await rejectionOf(api.upload(file, { route: 'random' }))).toMatchObject({ code: 'UNAUTHORIZED' })
+    await interrupt(network, () => api.upload(file, { route: 'random' }))
     expect(await usage()).toEqual({ bytes: 0, reservedBytes: file.size })
-    Object.assign(network, { put: (serve: () => unknown) => serve(), user: 'ada' })
     sent.length = 0
     const object = await api.upload(file, { route: 'random' })
     expect([count('POST /multipart'), count('POST /multipart/list'), count('PUT')]).toEqual([0, 1, 2])
@@ -181,30 +185,23 @@ describeWithRelease('with releases on one side only', () => {
   it('two tabs store their own file each, and resume only what they began', async () => {
     stubLocalStorage()
     onTestFinished(() => void vi.unstubAllGlobals())
-    const { api, openTab, network, isStored } = start(current, current)
-    const tabs = [
-      { tab: openTab(released), fill: 1 },
-      { tab: api, fill: 2 },
-    ]
-    const contents = tabs.map(({ fill }) => new Uint8Array(PART * 2 + 3).fill(fill))
-    const upload = (index: number) => {
-      const file = new File([contents[index]!], 'film.mp4', { lastModified: 1 })
-      return { file, object: tabs[index]!.tab.upload(file, { route: 'random' }) }
-    }
-    for (const index of [0, 1]) {
-      let puts = 0
-      network.put = async (serve) => {
-        if (puts++ === 0) return serve()
-        network.user = null
-        throw new TypeError('fetch failed')
-      }
-      expect(await rejectionOf(upload(index).object)).toMatchObject({ code: 'UNAUTHORIZED' })
-      network.user = 'ada'
-    }
-    network.put = (serve) => serve()
-    for (const index of [1, 0, 1]) {
-      const { object, file } = upload(index)
-      expect(await isStored(await object, file)).toBe(true)
+    const { api, openTab, network, sent, count, isStored } = start(current, current)
+    const tabs = [openTab(released), api]
+    const files = tabs.map((_, index) => {
+      const bytes = new Uint8Array(PART * 2 + 3).fill(index)
+      return new File([bytes], 'film.mp4', { lastModified: 1 })
+    })
+    const upload = (index: number) => tabs[index]!.upload(files[index]!, { route: 'random' })
+    for (const index of [0, 1]) await interrupt(network, () => upload(index))
+    // Both resume their own. The last one has nothing left to resume.
+    for (const [index, puts] of [
+      [1, 2],
+      [0, 2],
+      [1, 3],
+    ] as const) {
+      sent.length = 0
+      expect(await isStored(await upload(index), files[index]!)).toBe(true)
+      expect(count('PUT')).toBe(puts)
     }
   })
 

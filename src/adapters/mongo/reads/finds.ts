@@ -4,7 +4,8 @@ import type { FindByIdQuery, FindQuery } from '../../../core/store/driver.js'
 import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
 import { isRouted } from '../connection/namespace.js'
 import { majority, momentOf, snapshot, type Read } from '../connection/reads.js'
-import { readHistory, rowOf, type HistoryDocument, type KeyDocument } from '../documents/stored-row.js'
+import { readHistory, type HistoryDocument } from '../documents/traces.js'
+import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { readSums, type ScopeSums } from '../documents/scope-document.js'
 
 export function findSums(scope: string): Read<ScopeSums> {

@@ -3,7 +3,8 @@ import type { Leftover, ScopeSummary, StorageObject } from '../../../core/store/
 import type * as inputs from '../../../core/store/inputs/index.js'
 import type { Stored } from '../connection/namespace.js'
 import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
-import { readHistory, readLeftover, rowOf, type KeyDocument } from '../documents/stored-row.js'
+import { readHistory, readLeftover } from '../documents/traces.js'
+import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { countsIn, readSums, usageIn } from '../documents/scope-document.js'
 
 /** Greater than every id. Also bounds the first page, because a partial index serves only filters on its field. */

@@ -4,13 +4,8 @@ import type { ListStoredQuery } from '../../../core/store/driver.js'
 import type { StoredItem } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
 import { aggregate, type Read, type Reader } from '../connection/reads.js'
-import {
-  rangeOfBucket,
-  readLeftover,
-  rowOf,
-  type KeyDocument,
-  type LeftoverDocument,
-} from '../documents/stored-row.js'
+import { type KeyDocument, rangeOfBucket, rowOf } from '../documents/key-document.js'
+import { type LeftoverDocument, readLeftover } from '../documents/traces.js'
 
 /**
  * The ranges that each of the commands for a page reads at one moment. An attempt goes from pending to active to

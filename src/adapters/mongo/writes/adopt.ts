@@ -6,13 +6,8 @@ import type { KeyChange } from '../../../core/store/lifecycle/change.js'
 import type { Leftover, StorageObject } from '../../../core/store/records.js'
 import type { Update } from '../connection/namespace.js'
 import type { Transaction } from '../connection/transactions.js'
-import {
-  liveRows,
-  rangeOfBucket,
-  readLeftover,
-  type KeyDocument,
-  type LeftoverDocument,
-} from '../documents/stored-row.js'
+import { liveRows, rangeOfBucket, type KeyDocument } from '../documents/key-document.js'
+import { readLeftover, type LeftoverDocument } from '../documents/traces.js'
 
 /** Returns where bytes are, which is unique to them. */
 function nameOf({ bucket, key, storageKey }: Pick<Leftover, 'bucket' | 'key' | 'storageKey'>): string {

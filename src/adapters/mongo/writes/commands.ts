@@ -4,7 +4,8 @@ import { scopeOf, type KeyChange } from '../../../core/store/lifecycle/change.js
 import { runCommand, type Stored, type Update } from '../connection/namespace.js'
 import type { Transaction } from '../connection/transactions.js'
 import { recordings, type NewEvent } from '../documents/event-document.js'
-import { historyDocument, keyDocument, leftoverDocument } from '../documents/stored-row.js'
+import { historyDocument, leftoverDocument } from '../documents/traces.js'
+import { keyDocument } from '../documents/key-document.js'
 import { increment, sumChanges, type SumChanges } from '../documents/scope-document.js'
 
 export interface ApplyOptions {

@@ -1,7 +1,7 @@
 import type { PurgeDeletedCommand } from '../../../core/store/driver.js'
 import { majority, type Read } from '../connection/reads.js'
 import type { Transaction } from '../connection/transactions.js'
-import type { HistoryDocument } from '../documents/stored-row.js'
+import type { HistoryDocument } from '../documents/traces.js'
 import { NO_SUMS } from '../documents/scope-document.js'
 import { removeById, sumUpdates, update } from './commands.js'
 

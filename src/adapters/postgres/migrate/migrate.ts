@@ -112,6 +112,7 @@ async function runPromptly(database: Database, text: string): Promise<void> {
   }
 }
 
+/** Runs a block and returns the schema version that it found. */
 async function runBlock(database: Database, block: string): Promise<number> {
   for (let retries = 0; ;) {
     try {

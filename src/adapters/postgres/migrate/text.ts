@@ -24,6 +24,8 @@ import { TOLD_VERSION } from './version.js'
 
 /** A setting of the transaction with the version that {@link migrationBlock} found. */
 const FOUND_VERSION = 'svc_db.found_version'
+
+/** Reads it, within the same transaction. */
 export const READ_FOUND_VERSION = `SELECT current_setting('${FOUND_VERSION}')`
 
 /**

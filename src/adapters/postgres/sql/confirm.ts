@@ -17,8 +17,8 @@ export const activateBy = (valueOf: (argument: string) => string) => `
 const ACTIVATED = activateBy((argument) => `p_${argument}`)
 
 /** What names the object, ends with the attempt or is set above. A replaced object takes over all else. */
-const KEPT = ['id', 'scope', 'bucket', 'key', 'declared_size', 'expires_at', 'upload_id', 'content_type']
-const TAKEN = ['attempt_id', 'writable_until', ...ATTEMPT_COLUMNS.filter((name) => !KEPT.includes(name))]
+const NOT_TAKEN = ['id', 'scope', 'bucket', 'key', 'declared_size', 'expires_at', 'upload_id', 'content_type']
+const TAKEN = ['attempt_id', 'writable_until', ...ATTEMPT_COLUMNS.filter((name) => !NOT_TAKEN.includes(name))]
 
 /** Implements `planConfirm` of core/store/lifecycle/plans.ts. Returns a `WriteResult`. */
 export const CONFIRM = `

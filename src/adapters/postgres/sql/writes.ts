@@ -49,16 +49,19 @@ export const TRIES = {
   adopt: tryTo('adopt_v1', ARGUMENTS.adopt, 'key', 'storage_key'),
 }
 
-/**
- * The JSON that most functions return, with the numbers of a `QuotaRefusal`. Numbers are strings, because a number can't
- * hold every bigint.
- */
-export interface WriteResult extends Partial<Readonly<Record<'used' | 'reserved' | 'requested', string>>> {
+/** The JSON that most functions return. Numbers are strings, because a number can't hold every bigint. */
+export interface WriteResult {
   readonly outcome: string
   /** The row in the order of `readObject`, if there is one that the caller doesn't know. */
   readonly object?: TextRow
   /** The other scope whose expired reservation was replaced. */
   readonly otherScope?: string
+  /** The sum that the limit was compared with. */
+  readonly used?: string
+  /** The part of it that unfinished uploads hold. */
+  readonly reserved?: string
+  /** How much the sum would have grown. */
+  readonly requested?: string
 }
 
 export function readWriteResult(text: string | null | undefined): WriteResult {

@@ -153,7 +153,7 @@ describe('a resumed upload', () => {
       .toMatchObject({ files: 0, reservedBytes: 0, reservedFiles: 0 })
   })
 
-  it('goes to nobody else if the account changes meanwhile, and stays resumable', async () => {
+  it('does not go on under another account, and can be resumed by its own', async () => {
     stubLocalStorage()
     const uploads = startUploads()
     let account = 'ada'
