@@ -18,7 +18,8 @@ const EVENT_CALLS_BETWEEN = 150
 describePrivatePostgres('while the server is killed and restarted, processes', (programs) => {
   let server: Awaited<ReturnType<typeof startPrivateCluster>>
   beforeAll(async () => {
-    server = await startPrivateCluster(programs)
+    // Postgres then finds every cycle of waits, also one that a timeout would break.
+    server = await startPrivateCluster(programs, ['deadlock_timeout=10ms'])
   })
   afterAll(() => server.remove())
 

@@ -51,6 +51,27 @@ describePostgres('a purge beside an open transaction', (url) => {
     expect(await store.checkUsage()).toEqual([])
   })
 
+  it('locks no reservation whose key another write holds while it waits for the sums of that write', async () => {
+    await reserve('eve', 'eve/0')
+    await store.confirm({ bucket: 'files', key: 'eve/0', size: 5 })
+    await reserve('eve', 'eve/0', 0.5)
+    await reserve('eve', 'eve/1', 0.5)
+    const lockPending = `SELECT FROM ${quoted(schema)}.objects WHERE key = 'eve/0' AND status = 'pending' FOR UPDATE SKIP LOCKED`
+    await inTransaction(pool, async (holder) => {
+      const own = postgresAdapter(holder, { schema })
+      await own.update({ bucket: 'files', key: 'eve/0', filename: 'a.txt' })
+      await holdSums(holder)
+      let isOver = false
+      const purging = later()
+        .purgeExpired({ limit: 1000 })
+        .finally(() => (isOver = true))
+      // A write that waits for the row while the purge waits for it would be a deadlock.
+      while (!isOver) expect((await pool.query(lockPending)).rowCount).toBe(1)
+      expect(await purging).toEqual([])
+    })
+    expect(await later().purgeExpired({ limit: 1000 })).toHaveLength(2)
+  })
+
   it.each<[string, (holder: pg.PoolClient) => Promise<unknown>]>([
     ['sums', holdSums],
     ['rows', holdRows],

@@ -52,17 +52,17 @@ const lockSums = (select: (condition: string) => string, mustTake = 'false') => 
 const SUMS_TIMEOUT = 'SET lock_timeout = 500'
 
 /**
- * Selects expired rows of all scopes or of one, and locks them and their keys. Skips whatever is locked, so it needs no
- * lock order. The range of one scope and its order match only the index by scope.
+ * Selects expired rows of all scopes or of one, and locks their keys, then them. Skips whatever is locked. A row whose
+ * key another write holds stays unlocked: that write may hold the sums for which this waits, and then change the row.
+ * The order, and the range of one scope, match only one index, so no plan sorts and locks the keys of all rows.
  */
 const selectExpired = (condition: string) => {
   const candidates = (ofScope: string, order: string) => `
     attempts := ARRAY(
-      SELECT o.attempt_id FROM (
-        SELECT o.attempt_id, o.bucket, o.key FROM {schema}.objects o
-        WHERE o.status = 'pending' AND o.expires_at <= p_before${ofScope}${condition}
-        ORDER BY ${order}o.expires_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED
-      ) o WHERE ${tryLock('o.bucket', 'o.key')});`
+      SELECT o.attempt_id FROM {schema}.objects o
+      WHERE o.status = 'pending' AND o.expires_at <= p_before${ofScope}${condition}
+        AND ${tryLock('o.bucket', 'o.key')}
+      ORDER BY ${order}o.expires_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);`
   return `
   IF p_scope IS NULL THEN${candidates('', '')}
   ELSE${candidates(' AND o.scope >= p_scope AND o.scope <= p_scope', 'o.scope, ')}
@@ -73,7 +73,7 @@ const selectExpired = (condition: string) => {
 export const PURGE_EXPIRED = `
 CREATE OR REPLACE FUNCTION {schema}.purge_expired_v1(p_scope text, p_before timestamptz, p_limit int, p_now timestamptz)
 RETURNS SETOF {schema}.objects LANGUAGE plpgsql VOLATILE
-SET enable_seqscan = off ${SUMS_TIMEOUT} AS $body$
+${INDEX_PLANS} ${SUMS_TIMEOUT} AS $body$
 #variable_conflict use_column
 DECLARE
   attempts uuid[];${HAS_KEYS}
