@@ -165,7 +165,7 @@ function failureOf(error: unknown): Failure | undefined {
 
 /** Returns how many bytes of one file the bucket has, of an upload in parts. */
 export function loadedOf({ object, partSize, digests }: KeptAttempt): number {
-  return Math.min(digests.filter(Boolean).length * partSize!, object.declaredSize!)
+  return Math.min(digests.filter(Array.isArray).length * partSize!, object.declaredSize!)
 }
 
 /** Returns whether the bucket may have all bytes, of one file. */

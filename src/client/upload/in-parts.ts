@@ -1,6 +1,6 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
-import { isCode, type S3ClientError, withoutResponse } from '../client-error.js'
+import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
 import {
   attemptCalls,
   conclude,
@@ -31,16 +31,10 @@ export async function uploadInParts(
   // A file without a name can't be recognized. Not `instanceof`, because it may come from another frame.
   const identity = 'lastModified' in file && JSON.stringify(uploadRequest)
   for (const slot of kept.slots()) {
-    const readSame = () => {
-      const attempt = slot.read()
-      return identity && attempt && attempt.identity === identity && !attempt.aborted && attempt
-    }
-    if (!readSame()) continue
-    // First of all, so that settling the others neither completes nor ends this one.
     const object = await inOneTab(slot, async () => {
-      // Another tab may have worked on it meanwhile.
-      const attempt = readSame()
-      if (!attempt) return undefined
+      const attempt = slot.read()
+      if (!identity || !attempt || attempt.identity !== identity || attempt.aborted) return undefined
+      // Not before, because settling neither completes nor ends what is in progress.
       await settleOthers()
       return finish(transfer, slot, attempt).catch((error: unknown) => {
         if (!isGone(error) && !isCode(error, 'UPLOAD_MISMATCH')) throw error
@@ -65,14 +59,12 @@ function finish(
   transfer: Transfer,
   slot: Slot,
   attempt: KeptAttempt,
-  isNew = false,
+  isNew?: boolean,
 ): Promise<DbClientObject> {
   const { phase, signal } = transfer
   const calls = attemptCalls(slot, attempt)
   const sendListed = async () => {
-    const { partSize } = await retry(() => calls.list({ signal }), transfer)
-    if (partSize !== attempt.partSize) attempt.digests = []
-    attempt.partSize = partSize
+    attempt.partSize = (await retry(() => calls.list({ signal }), transfer)).partSize
     await sendMissing(transfer, slot, attempt)
   }
   const send = async () => {
@@ -91,7 +83,7 @@ function finish(
       async (error, failures) => {
         if (!isCode(error, 'UPLOAD_MISMATCH')) return isTransient(error)
         // The bucket lost a part that it had accepted, or has put all parts together and shows the file late.
-        attempt.digests = []
+        attempt.digests = attempt.digests.map(String)
         await sendListed().catch((gone: unknown) => {
           if (!isGone(gone)) throw gone
         })
@@ -102,17 +94,21 @@ function finish(
   return conclude(transfer, slot, attempt, send)
 }
 
-/** Compares the file with the kept digests, and drops those of parts that differ. */
-async function compare({ file, progress, signal }: Transfer, attempt: KeptAttempt): Promise<void> {
-  const { digests, partSize } = attempt
-  attempt.digests = []
-  await fourAtOnce([...digests.keys()], async (index) => {
+/**
+ * Compares the file with every part that was begun. Rejects with `UPLOAD_MISMATCH` if one differs, so that another upload begins.
+ * In this one, a request of which nobody has seen the response might still replace the part of this file.
+ */
+async function compare(
+  { file, progress, signal }: Transfer,
+  { digests, partSize }: KeptAttempt,
+): Promise<void> {
+  let compared = 0
+  await fourAtOnce([...digests.entries()], async ([number, known]) => {
     throwIfAborted(signal)
-    const digest = digests[index]
-    const part = file.slice(index * partSize!, (index + 1) * partSize!)
-    if (!digest || (await readPart(part))[1] !== digest) return
-    attempt.digests[index] = digest
-    progress(loadedOf(attempt))
+    if (!known) return
+    const part = file.slice((number - 1) * partSize!, number * partSize!)
+    if ((await readPart(part))[1] !== String(known)) throw new S3ClientError('UPLOAD_MISMATCH', '')
+    if (Array.isArray(known)) progress((compared += part.size))
   })
 }
 
@@ -129,33 +125,36 @@ async function sendMissing(
   attempt: KeptAttempt,
 ): Promise<void> {
   const partSize = attempt.partSize!
-  const arrived = loadedOf(attempt)
   phase.enter('sending')
-  // Before a part is replaced, so that no digest is stored of bytes that the bucket no longer has.
-  slot.write(attempt)
   const missing: number[] = []
   for (let part = 1; (part - 1) * partSize < file.size; part++) {
-    if (!attempt.digests[part - 1]) missing.push(part)
+    if (!Array.isArray(attempt.digests[part])) missing.push(part)
   }
-  /** Bytes of the missing parts, by part number. */
+  /** Bytes by part number. At 0, those of all parts that had arrived. */
   const sent: number[] = []
-  const report = () => progress(sent.reduce((sum, bytes) => sum + bytes, arrived))
+  const report = (part: number, bytes: number) => {
+    sent[part] = bytes
+    progress(sent.reduce((sum, each) => sum + each))
+  }
   const { sign } = attemptCalls(slot, attempt)
   const batches: Record<number, ReturnType<typeof sign>> = {}
-  const timer = setInterval(() => {
-    if (!slot.isTaken()) slot.write(attempt)
-  }, STORE_INTERVAL)
+  let timer: ReturnType<typeof setInterval> | undefined
 
   // Stops all parts on the caller's signal, when one part has finally failed, and when another page resumes the upload.
   await limited({ signal }, async (stopped) => {
-    report()
-    const taken = new Promise((_, reject) =>
+    report(0, loadedOf(attempt))
+    const taken = new Promise((_, reject) => {
+      const store = () => {
+        if (slot.isTaken()) reject(withoutResponse({ aborted: true }))
+        else slot.write(attempt)
+      }
+      timer = setInterval(store, STORE_INTERVAL)
+      // Node.js has no such function.
       quietly(() => {
-        addEventListener('storage', () => slot.isTaken() && reject(withoutResponse({ aborted: true })), {
-          signal: stopped,
-        })
-      }),
-    )
+        addEventListener('pagehide', store, { signal: stopped })
+        addEventListener('storage', () => slot.isTaken() && store(), { signal: stopped })
+      })
+    })
     await Promise.race([fourAtOnce([...missing.keys()], (index) => sendPart(index, stopped)), taken])
   }).finally(() => clearInterval(timer))
 
@@ -166,21 +165,20 @@ async function sendMissing(
     // So that the digest is that of what is sent, whatever happens to the file. Chromium sends the bytes of an ArrayBuffer ten
     // times slower than those of a Blob.
     const body = digest ? new Blob([bytes]) : slice
-    const reportPart = (count: number) => {
-      sent[part] = count
-      report()
-    }
     const first = index - (index % URL_BATCH_SIZE)
     const send = async () => {
       const batch = batches[first] || sign(missing.slice(first, first + URL_BATCH_SIZE), stopped)
       batches[first] = batch
       const { url, expiresAt } = (await batch).parts[index - first]!
       attempt.until = Date.parse(expiresAt) + attempt.skew!
-      if (slot.isTaken()) throw withoutResponse({ aborted: true })
-      await put({ method: 'PUT', url, headers: {} }, { file: body, progress: reportPart, signal: stopped })
-      // Without a digest, the part counts for this call alone.
-      attempt.digests[part - 1] = digest || true
-      reportPart(slice.size)
+      // Without a digest, it equals no part of a later call.
+      attempt.digests[part] = String(digest)
+      await put(
+        { method: 'PUT', url, headers: {} },
+        { file: body, progress: (bytes) => report(part, bytes), signal: stopped },
+      )
+      attempt.digests[part] = [digest]
+      report(part, slice.size)
     }
     await retry(send, { signal: stopped, phase }, (error) => {
       // Each retry gets a new URL, because the previous one may have expired.

@@ -15,10 +15,10 @@ export interface KeptAttempt {
   readonly skew?: number
   /** Of an upload in parts: the size of every part but the last, in bytes. */
   partSize?: number
-  /** Those of the parts that the bucket has, by part number minus 1. Parts without one are sent again. */
-  digests: unknown[]
+  /** The digest of each part that was begun, by part number. In an array of its own once the bucket has the part. */
+  digests: (string | readonly (string | undefined)[])[]
   /** What makes two uploads the same, if this one can be resumed. */
-  readonly identity?: string | false
+  identity?: string | false
   /** Of an upload in one PUT: the bucket may have all bytes. */
   sent?: boolean
   /** What the bucket answered last, for the server's operator. */
@@ -81,7 +81,10 @@ export function keptAttempts(context: UploadContext) {
         () => JSON.parse(inMemory.get(name) || storage().getItem(name)!) as StoredAttempt | null,
       )
       if (!attempt || !attempt.object) return null
-      if (!Array.isArray(attempt.digests) || !(attempt.partSize! > 0)) attempt.digests = []
+      if (!Array.isArray(attempt.digests) || !(attempt.partSize! > 0)) {
+        attempt.digests = []
+        attempt.identity = false
+      }
       return attempt
     }
     return {
@@ -98,8 +101,8 @@ export function keptAttempts(context: UploadContext) {
         inMemory.set(name, text)
         quietly(() => {
           storage().removeItem(name)
-          // Where there is no room for the digests, none of an earlier file may stay.
-          storage().setItem(name, JSON.stringify({ ...attempt, page: PAGE, digests: [] }))
+          // Where there is no room for the digests, the attempt can only be ended.
+          storage().setItem(name, JSON.stringify({ ...attempt, page: PAGE, digests: 0 }))
           inMemory.delete(name)
           storage().setItem(name, text)
         })

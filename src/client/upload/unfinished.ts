@@ -112,7 +112,7 @@ export async function unfinishedUploads(
       const { object } = attempt
       const { filename = object.key, declaredSize: size = 0 } = object
       const discard = async (options: CallOptions = {}) => {
-        await limited(options, () => inOneTab(slot, () => endAttempt(slot, attempt)))
+        await limited(options, () => inOneTab(slot, async () => slot.read() && endAttempt(slot, attempt)))
       }
       found.push({ filename, size, loaded: loadedOf(attempt), object, discard })
     })

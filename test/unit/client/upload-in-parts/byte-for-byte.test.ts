@@ -7,8 +7,8 @@ import { rejectionOf } from '../rejection.js'
 import { interrupt } from './interrupted.js'
 import { PART, threeParts } from './files.js'
 import { useFakePauses, withoutPauses } from './fake-pauses.js'
-import { lostAfter, lostBefore, startUploads } from './faulty-uploads.js'
-import { COMPLETE, LIST, PUT, START } from './request-lines.js'
+import { type Fault, lostAfter, lostBefore, startUploads } from './faulty-uploads.js'
+import { ABORT, COMPLETE, PUT, START } from './request-lines.js'
 
 useFakePauses()
 
@@ -23,7 +23,7 @@ interface Content {
 
 /** One call of `upload`, with the requests that don't get through. */
 interface Step extends Content {
-  readonly lost: 'nothing' | 'parts' | 'all parts' | 'completion'
+  readonly lost: 'nothing' | 'parts' | 'late parts' | 'all parts' | 'completion'
   readonly parts: readonly number[]
 }
 
@@ -39,7 +39,7 @@ const content = {
 
 const step = fc.record<Step>({
   ...content,
-  lost: fc.constantFrom('nothing', 'parts', 'parts', 'all parts', 'completion'),
+  lost: fc.constantFrom('nothing', 'parts', 'late parts', 'late parts', 'all parts', 'completion'),
   parts: fc.subarray([1, 2, 3], { minLength: 1 }),
 })
 
@@ -49,6 +49,21 @@ function fileOf({ fills, edit }: Content): File {
   for (const [index, fill] of fills.entries()) bytes.fill(fill, index * PART, (index + 1) * PART)
   if (edit) bytes.set(edit.bytes, edit.at)
   return new File([bytes], 'film.mp4', { lastModified: 1 })
+}
+
+/** Faults of a proxy that passes on requests once nobody waits for their responses any more. */
+function bufferingProxy() {
+  const late: (() => Promise<Response>)[] = []
+  const holdBack: Fault = async (serve) => {
+    late.push(serve)
+    return lostBefore(serve)
+  }
+  /** Delivers what was held back, right before the request. */
+  const deliver: Fault = async (serve) => {
+    for (const each of late.splice(0)) await each()
+    return serve()
+  }
+  return { holdBack, deliver }
 }
 
 async function isStored(uploads: ReturnType<typeof startUploads>, key: string, file: File): Promise<boolean> {
@@ -66,9 +81,13 @@ describe('a resumed upload', () => {
         async (steps, last) => {
           stubLocalStorage()
           const uploads = startUploads()
+          const { holdBack, deliver } = bufferingProxy()
           for (const { lost, parts, ...each } of [...steps, { ...last, lost: 'nothing', parts: [] }]) {
             const file = fileOf(each)
-            if (lost === 'parts') uploads.inject(new RegExp(`^PUT [${parts.join('')}]$`), lostBefore)
+            const ofParts = new RegExp(`^PUT [${parts.join('')}]$`)
+            if (lost === 'parts') uploads.inject(ofParts, lostBefore)
+            if (lost === 'late parts') uploads.inject(ofParts, holdBack)
+            if (lost === 'nothing') uploads.inject(COMPLETE, deliver)
             if (lost === 'all parts') uploads.inject(PUT, lostAfter)
             if (lost === 'completion') uploads.inject(COMPLETE, lostAfter)
             const call = withoutPauses(uploads.api.upload(file))
@@ -84,24 +103,21 @@ describe('a resumed upload', () => {
     )
   })
 
-  it('sends only the parts that differ', async () => {
+  it('ends, and another upload begins, if a part differs that was begun', async () => {
     const uploads = startUploads()
-    const file = threeParts()
-    await interrupt(uploads, file, COMPLETE)
-    const bytes = new Uint8Array(await file.arrayBuffer())
-    bytes[PART + 1] = 9
-    const edited = new File([bytes], file.name, { type: file.type, lastModified: file.lastModified })
-    // All parts have arrived, but they may not be of one file any more.
-    uploads.inject(/^PUT 2$/, lostBefore)
-    expect(await withoutPauses(rejectionOf(uploads.api.upload(edited)))).toMatchObject({
+    const { holdBack, deliver } = bufferingProxy()
+    uploads.inject(/^PUT [23]$/, holdBack)
+    const [first, edited] = [1, 2].map((fill) => fileOf({ fills: [0, 0, fill], edit: null })) as [File, File]
+    expect(await withoutPauses(rejectionOf(uploads.api.upload(first)))).toMatchObject({
       code: 'NETWORK_ERROR',
     })
-    expect(await uploads.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
     uploads.clearFaults()
     uploads.log.length = 0
-    const object = await uploads.api.upload(edited)
-    expect([uploads.count(PUT), uploads.count(/^PUT 2$/), uploads.count(START)]).toEqual([1, 1, 0])
-    expect(Buffer.from(await uploads.bytesOf(object)).equals(bytes)).toBe(true)
+    uploads.inject(COMPLETE, deliver)
+    const { key } = await uploads.api.upload(edited)
+    expect([ABORT, START, PUT].map(uploads.count)).toEqual([1, 1, 3])
+    expect(await isStored(uploads, key, edited)).toBe(true)
+    expect(await uploads.objects.getScopeUsage('ada')).toMatchObject({ files: 1, reservedFiles: 0 })
   })
 
   /** Cuts an upload off, and changes what was kept of it. */
@@ -119,12 +135,13 @@ describe('a resumed upload', () => {
     ['without digests', undefined],
     ['with digests that are no list', 'abc'],
     ['with digests of other types', [1, null, {}]],
-    ['with digests that are cut off', ['1,2']],
-  ])('begins at 0 in an attempt that was kept %s', async (_, digests) => {
+    ['with digests that are cut off', [null, '1,2']],
+  ])('ends, and another upload begins, if it was kept %s', async (_, digests) => {
     const { uploads, file } = await startDamaged({ digests })
-    const object = await uploads.api.upload(file)
-    expect([uploads.count(START), uploads.count(LIST), uploads.count(PUT)]).toEqual([0, 1, 3])
-    expect(await isStored(uploads, object.key, file)).toBe(true)
+    const { key } = await uploads.api.upload(file)
+    expect([ABORT, START, PUT].map(uploads.count)).toEqual([1, 1, 3])
+    expect(await isStored(uploads, key, file)).toBe(true)
+    expect(await uploads.objects.getScopeUsage('ada')).toMatchObject({ files: 1, reservedFiles: 0 })
   })
 
   it.each([undefined, null, 0, -1, 1, 9_000_000, 'x', {}])(
@@ -229,6 +246,28 @@ describe('a resumed upload', () => {
     await upload
     // All of them, before the upload is completed.
     expect(writes()).toBe(1)
+  })
+
+  it('keeps every part that has begun when the page goes', async () => {
+    const page = new EventTarget()
+    vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+    const entries = stubLocalStorage()
+    const uploads = startUploads()
+    const controller = new AbortController()
+    let begun = 0
+    const allBegun = new Promise<void>((resolve) =>
+      uploads.inject(PUT, () => {
+        if (++begun === 3) resolve()
+        return new Promise(() => undefined)
+      }),
+    )
+    const upload = rejectionOf(uploads.api.upload(threeParts(), { signal: controller.signal }))
+    await allBegun
+    page.dispatchEvent(new Event('pagehide'))
+    const [text] = [...entries.values()]
+    expect((JSON.parse(text!) as { digests: unknown[] }).digests.filter(Boolean)).toHaveLength(3)
+    controller.abort()
+    await upload
   })
 
   it('keeps at most 300 kB for 10,000 parts', async () => {
