@@ -52,7 +52,7 @@ export async function bareUpload(pool, schema, scope) {
   const now = new Date()
   const expiresAt = new Date(now.getTime() + 3_600_000)
   await pool.query({
-    name: 'bench_bare_insert',
+    name: `bench_bare_insert ${schema}`,
     text: `INSERT INTO ${schema}.objects (id, attempt_id, scope, bucket, key, status, route, filename, content_type,
              declared_size, storage_key, expires_at, created_at, updated_at, writable_until)
            VALUES ($1, $1, $2, $3, $4, 'pending', 'common', 'holiday picture.jpg', 'image/jpeg', $5, $4, $6, $7, $7, $6)
@@ -60,7 +60,7 @@ export async function bareUpload(pool, schema, scope) {
     values: [id, scope, bucket, key, SIZE, expiresAt, now],
   })
   await pool.query({
-    name: 'bench_bare_update',
+    name: `bench_bare_update ${schema}`,
     text: `UPDATE ${schema}.objects SET status = 'active', size = $2, e_tag = 'e', declared_size = NULL,
              expires_at = NULL, updated_at = $3, confirmed_at = $3
            WHERE attempt_id = $1 RETURNING *`,

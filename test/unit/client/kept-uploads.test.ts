@@ -228,6 +228,9 @@ describe('api.unfinishedUploads', () => {
       expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
       await unfinished?.discard()
       expect(await client.api.unfinishedUploads()).toEqual([])
+      // A second click asks nothing, and leaves nothing to settle.
+      await unfinished?.discard()
+      expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 0 })
       expect(await client.usage()).toEqual(NOTHING_USED)
     },
   )

@@ -3,7 +3,7 @@ import type { Database, PostgresPool, PostgresQuery, PostgresResult, TextRow } f
 import { TIME_LIMIT } from './retries.js'
 
 /** Keeps every value as text, which the adapter parses. The application's global parsers have no effect. */
-const AS_TEXT = { rowMode: 'array', types: { getTypeParser: () => (value: string) => value } } as const
+const AS_TEXT = { getTypeParser: () => (value: string) => value }
 
 /** What pools and clients have besides {@link PostgresPool}: their settings and, on a client, whether it is connected. */
 interface Handle {
@@ -24,7 +24,14 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
   return {
     // Not `isBorrowed`: after a lost connection or a rollback, a client of pg refuses a repeat by itself.
     async run({ name, text }, values) {
-      const query: PostgresQuery = { ...AS_TEXT, text, values: [...values], query_timeout }
+      // Written out, because V8 takes 5 µs to spread the common fields, a tenth of a call: see `Counters` of bench.
+      const query: PostgresQuery = {
+        text,
+        values: [...values],
+        rowMode: 'array',
+        types: AS_TEXT,
+        query_timeout,
+      }
       if (named) query.name = name
       checkConnected(pool)
       const { rows } = await send(query)
@@ -33,7 +40,7 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
 
     async script(...statements) {
       // Without parameters pg uses the simple protocol, in which Postgres runs all statements in one transaction.
-      const query: PostgresQuery = { ...AS_TEXT, text: statements.join(';\n') }
+      const query: PostgresQuery = { text: statements.join(';\n'), rowMode: 'array', types: AS_TEXT }
       const result: PostgresResult | PostgresResult[] = await send(query)
       const last = Array.isArray(result) ? (result as PostgresResult[]).at(-1) : result
       return (last?.rows ?? []) as TextRow[]

@@ -12,6 +12,8 @@ import {
 /** Milliseconds until a statement without a response fails. Longer than the `statement_timeout` of docs/postgres.md. */
 export const TIME_LIMIT = 60_000
 
+const NO_RESPONSE = `no response within ${TIME_LIMIT / 1000} s: another transaction holds a lock, or the network is silent`
+
 const MAX_ROLLBACKS = 5
 const MAX_DELAY_MILLISECONDS = 20
 
@@ -80,15 +82,13 @@ export function createReadPoolCall(database: Database, callPrimary: Call): Call 
 export function withTimeLimit(database: Database): Database {
   return {
     ...database,
-    run(...call) {
-      let timer: ReturnType<typeof setTimeout> | undefined
-      const limit = new Promise<never>((_, reject) => {
-        const error = new Error(
-          `no response within ${TIME_LIMIT / 1000} s: another transaction holds a lock, or the network is silent`,
-        )
-        timer = setTimeout(() => reject(error), TIME_LIMIT)
-      })
-      return Promise.race([database.run(...call), limit]).finally(() => clearTimeout(timer))
-    },
+    run: (statement, values) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error(NO_RESPONSE)), TIME_LIMIT)
+        database
+          .run(statement, values)
+          .finally(() => clearTimeout(timer))
+          .then(resolve, reject)
+      }),
   }
 }

@@ -89,8 +89,8 @@ export const argumentIn = (row: string, name: string) => (name === 'scope' ? 'p_
 export function valuesOf<Command>(list: readonly Argument<Command>[], command: Command): PostgresValue[] {
   return list.map(({ valueOf }) => {
     const value = valueOf(command)
-    if (isBuiltIn(value, 'Date')) return value.toISOString()
-    return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as PostgresValue)
+    if (typeof value !== 'object' || value === null) return value as PostgresValue
+    return isBuiltIn(value, 'Date') ? value.toISOString() : JSON.stringify(value)
   })
 }
 

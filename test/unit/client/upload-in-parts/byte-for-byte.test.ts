@@ -274,7 +274,8 @@ describe('a resumed upload', () => {
     const parts = Array.from({ length: 500 }, () => new Blob([crypto.getRandomValues(new Uint8Array(64))]))
     const digests = await Promise.all(parts.map(async (part) => (await readPart(part))[1]))
     expect(new Set(digests).size).toBe(500)
-    const longest = Math.max(...digests.map((digest) => JSON.stringify(digest).length + 1))
+    // As it is kept once the part has arrived, with a comma.
+    const longest = Math.max(...digests.map((digest) => JSON.stringify([digest]).length + 1))
     expect(longest * 10_000).toBeLessThan(300_000)
   })
 })
