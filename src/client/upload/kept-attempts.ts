@@ -92,19 +92,19 @@ export function keptAttempts(context: UploadContext) {
       request,
       isCurrent,
       read,
-      isTaken() {
-        const { page = PAGE } = read() || {}
-        return page !== PAGE
-      },
+      isTaken: () => (read() || { page: PAGE }).page !== PAGE,
       write(attempt) {
         const text = JSON.stringify({ ...attempt, page: PAGE })
         inMemory.set(name, text)
         quietly(() => {
           storage().removeItem(name)
-          // Where there is no room for the digests, the attempt can only be ended.
-          storage().setItem(name, JSON.stringify({ ...attempt, page: PAGE, digests: 0 }))
+          try {
+            storage().setItem(name, text)
+          } catch {
+            // There is no room for the digests. Then the attempt can only be ended.
+            storage().setItem(name, JSON.stringify({ ...attempt, page: PAGE, digests: 0 }))
+          }
           inMemory.delete(name)
-          storage().setItem(name, text)
         })
       },
       clear() {
