@@ -34,8 +34,8 @@ export async function uploadInParts(
     const object = await inOneTab(slot, async () => {
       const attempt = slot.read()
       if (!identity || !attempt || attempt.identity !== identity || attempt.aborted) return undefined
-      // Not before, because settling neither completes nor ends what is in progress.
-      await settleOthers()
+      // Without waiting for it, because another page may write until `finish` has taken the attempt over.
+      void settleOthers()
       return finish(transfer, slot, attempt).catch((error: unknown) => {
         if (!isGone(error) && !isCode(error, 'UPLOAD_MISMATCH')) throw error
         return undefined
@@ -73,7 +73,7 @@ function finish(
     await compare(transfer, attempt)
     // A whole one may be complete: the response to an earlier call was lost.
     if (!isWhole(attempt)) await (isNew ? sendMissing(transfer, slot, attempt) : sendListed())
-    slot.write(attempt)
+    store(slot, attempt)
     return retry(
       () => {
         phase.enter('confirming')
@@ -112,10 +112,16 @@ async function compare(
   })
 }
 
+/** @throws S3ClientError `ABORTED` if another page has gone on with the attempt. */
+function store(slot: Slot, attempt: KeptAttempt): void {
+  if (slot.isTaken()) throw withoutResponse({ aborted: true })
+  slot.write(attempt)
+}
+
 /** URLs requested at once. Few, because on a slow connection the last one could expire before its part is sent. */
 const URL_BATCH_SIZE = 8
 
-/** How often the digests are stored, in milliseconds. */
+/** How often the digests are stored where pages have locks, in milliseconds. */
 const STORE_INTERVAL = 1000
 
 /** Sends the missing parts, several at once, and retries failed ones. Rejects once all retries of a part have failed. */
@@ -138,24 +144,15 @@ async function sendMissing(
   }
   const { sign } = attemptCalls(slot, attempt)
   const batches: Record<number, ReturnType<typeof sign>> = {}
-  let timer: ReturnType<typeof setInterval> | undefined
+  const storeQuietly = () => quietly(() => store(slot, attempt))
+  const timer = setInterval(storeQuietly, STORE_INTERVAL)
 
-  // Stops all parts on the caller's signal, when one part has finally failed, and when another page resumes the upload.
+  // Stops all parts on the caller's signal, and when one part has finally failed.
   await limited({ signal }, async (stopped) => {
     report(0, loadedOf(attempt))
-    const taken = new Promise((_, reject) => {
-      const store = () => {
-        if (slot.isTaken()) reject(withoutResponse({ aborted: true }))
-        else slot.write(attempt)
-      }
-      timer = setInterval(store, STORE_INTERVAL)
-      // Node.js has no such function.
-      quietly(() => {
-        addEventListener('pagehide', store, { signal: stopped })
-        addEventListener('storage', () => slot.isTaken() && store(), { signal: stopped })
-      })
-    })
-    await Promise.race([fourAtOnce([...missing.keys()], (index) => sendPart(index, stopped)), taken])
+    // Node.js has no such function.
+    quietly(() => addEventListener('pagehide', storeQuietly, { signal: stopped }))
+    await fourAtOnce([...missing.keys()], (index) => sendPart(index, stopped))
   }).finally(() => clearInterval(timer))
 
   async function sendPart(index: number, stopped: AbortSignal): Promise<void> {
@@ -173,6 +170,8 @@ async function sendMissing(
       attempt.until = Date.parse(expiresAt) + attempt.skew!
       // Without a digest, it equals no part of a later call.
       attempt.digests[part] = String(digest)
+      // Without locks, another page may go on with the attempt at any time. It must know of this part.
+      if (!('locks' in Object(globalThis.navigator))) store(slot, attempt)
       await put(
         { method: 'PUT', url, headers: {} },
         { file: body, progress: (bytes) => report(part, bytes), signal: stopped },

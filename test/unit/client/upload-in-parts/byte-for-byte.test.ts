@@ -1,16 +1,17 @@
 import { createS3Client, dbClient } from '@svc/db/client'
 import fc from 'fast-check'
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { readPart } from '../../../../src/client/upload/digest.js'
 import { stubFailingLocalStorage, stubLocalStorage } from '../local-storage.js'
 import { rejectionOf } from '../rejection.js'
 import { interrupt } from './interrupted.js'
 import { PART, threeParts } from './files.js'
 import { useFakePauses, withoutPauses } from './fake-pauses.js'
-import { type Fault, lostAfter, lostBefore, startUploads } from './faulty-uploads.js'
+import { bufferingProxy, lostAfter, lostBefore, startUploads } from './faulty-uploads.js'
 import { ABORT, COMPLETE, PUT, START } from './request-lines.js'
 
 useFakePauses()
+afterEach(() => void vi.unstubAllGlobals())
 
 const SIZE = 2 * PART + 3
 const HAS_DIGESTS = /"digests":\[[^\]]/
@@ -49,21 +50,6 @@ function fileOf({ fills, edit }: Content): File {
   for (const [index, fill] of fills.entries()) bytes.fill(fill, index * PART, (index + 1) * PART)
   if (edit) bytes.set(edit.bytes, edit.at)
   return new File([bytes], 'film.mp4', { lastModified: 1 })
-}
-
-/** Faults of a proxy that passes on requests once nobody waits for their responses any more. */
-function bufferingProxy() {
-  const late: (() => Promise<Response>)[] = []
-  const holdBack: Fault = async (serve) => {
-    late.push(serve)
-    return lostBefore(serve)
-  }
-  /** Delivers what was held back, right before the request. */
-  const deliver: Fault = async (serve) => {
-    for (const each of late.splice(0)) await each()
-    return serve()
-  }
-  return { holdBack, deliver }
 }
 
 async function isStored(uploads: ReturnType<typeof startUploads>, key: string, file: File): Promise<boolean> {
@@ -220,8 +206,10 @@ describe('a resumed upload', () => {
     expect(entries.size).toBe(0)
   })
 
-  it('is kept at most once a second', async () => {
+  it('is kept at most once a second where pages have locks', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const request = (_: string, __: object, work: (lock: object) => unknown) => work({})
+    vi.stubGlobal('navigator', { locks: { request } })
     stubLocalStorage()
     const setItem = vi.spyOn(localStorage, 'setItem')
     const uploads = startUploads()

@@ -21,6 +21,21 @@ export const respondWith =
 export const refuse: Fault = async () =>
   Response.json({ code: 'QUOTA_EXCEEDED', message: 'Full.' }, { status: 413 })
 
+/** Faults of a proxy that passes on requests once nobody waits for their responses any more. */
+export function bufferingProxy() {
+  const late: (() => Promise<Response>)[] = []
+  const holdBack: Fault = async (serve) => {
+    late.push(serve)
+    return lostBefore(serve)
+  }
+  /** Delivers what was held back, right before the request. */
+  const deliver: Fault = async (serve) => {
+    for (const each of late.splice(0)) await each()
+    return serve()
+  }
+  return { holdBack, deliver }
+}
+
 /** Creates a client of a server in this process, with a network that injects faults. */
 export function startUploads(options: ServerFixtureOptions = {}) {
   const log: string[] = []
