@@ -80,7 +80,7 @@ export interface S3Api {
    *
    * Files of 16 MiB or more are uploaded in parts, unless the server turns this off. Failed parts are retried. If a reload, a
    * timeout or a longer network failure interrupts the upload, uploading the same file with the same options sends only the
-   * missing parts, and those that differ from what has arrived. A `Blob` that is not a `File` can't be resumed.
+   * missing parts, or all of them to a new upload if the file has changed. A `Blob` that is not a `File` can't be resumed.
    *
    * In all other cases, an upload that fails or is aborted is ended at the server, which releases its quota. If the server
    * can't be reached, a later upload or `settleUploads()` ends it. If the server confirms the object before the abort arrives,

@@ -81,7 +81,7 @@ export interface UnfinishedUpload {
   readonly filename: string
   /** Bytes of the whole file. */
   readonly size: number
-  /** Bytes that the bucket already has. */
+  /** Bytes that the bucket already has, as far as this browser knows. */
   readonly loaded: number
   /** The pending object, as it was when the upload started. */
   readonly object: DbClientObject
