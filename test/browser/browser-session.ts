@@ -50,9 +50,9 @@ export async function throttle(page: Page, uploadThroughput: number): Promise<vo
   await session.send('Network.emulateNetworkConditions', conditions)
 }
 
-/** Waits until the digest of the first part is in the browser's storage, where it is written every second. */
+/** Waits until the digest of the first part, which has arrived, is in the browser's storage, where it is written every second. */
 export async function untilKept(page: Page): Promise<void> {
   await page.waitForFunction(() =>
-    Object.values(localStorage).some((text) => /"digests":\["/.test(String(text))),
+    Object.values(localStorage).some((text) => /"digests":\[null,\["/.test(String(text))),
   )
 }
