@@ -107,7 +107,11 @@ async function compare(
     throwIfAborted(signal)
     if (!known) return
     const part = file.slice((number - 1) * partSize!, number * partSize!)
-    if ((await readPart(part))[1] !== String(known)) throw new S3ClientError('UPLOAD_MISMATCH', '')
+    if ((await readPart(part))[1] !== String(known)) {
+      // If the upload turns out to be complete, it is another file's object.
+      digests.length = 0
+      throw new S3ClientError('UPLOAD_MISMATCH', '')
+    }
     if (Array.isArray(known)) progress((compared += part.size))
   })
 }

@@ -106,6 +106,17 @@ describe('a resumed upload', () => {
     expect(await uploads.objects.getScopeUsage('ada')).toMatchObject({ files: 1, reservedFiles: 0 })
   })
 
+  it('is not the object of another file whose completion was lost', async () => {
+    const uploads = startUploads()
+    uploads.inject(COMPLETE, lostAfter)
+    const [one, other] = [1, 2].map((fill) => fileOf({ fills: [0, fill, 0], edit: null })) as [File, File]
+    expect(await withoutPauses(rejectionOf(uploads.api.upload(one)))).toMatchObject({ code: 'NETWORK_ERROR' })
+    uploads.clearFaults()
+    const { key } = await uploads.api.upload(other)
+    expect(await isStored(uploads, key, other)).toBe(true)
+    expect(await uploads.objects.getScopeUsage('ada')).toMatchObject({ files: 2, reservedFiles: 0 })
+  })
+
   /** Cuts an upload off, and changes what was kept of it. */
   async function startDamaged(damage: object) {
     const entries = stubLocalStorage()
