@@ -96,7 +96,7 @@ function finish(
 
 /**
  * Compares the file with every part that was begun. Rejects with `UPLOAD_MISMATCH` if one differs, so that another upload begins.
- * In this one, a request of which nobody has seen the response might still replace the part of this file.
+ * In the kept upload, a request whose response was lost could still replace a part of this file.
  */
 async function compare(
   { file, progress, signal }: Transfer,

@@ -15,7 +15,7 @@ export interface KeptAttempt {
   readonly skew?: number
   /** Of an upload in parts: the size of every part but the last, in bytes. */
   partSize?: number
-  /** The digest of each part that was begun, by part number. In an array of its own once the bucket has the part. */
+  /** The digest of each part that the client has begun to send, by part number; in an array once the bucket has the part. */
   digests: (string | readonly (string | undefined)[])[]
   /** What makes two uploads the same, if this one can be resumed. */
   identity?: string | false

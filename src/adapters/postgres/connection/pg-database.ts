@@ -24,7 +24,7 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
   return {
     // Not `isBorrowed`: after a lost connection or a rollback, a client of pg refuses a repeat by itself.
     async run({ name, text }, values) {
-      // Written out, because V8 takes 5 µs to spread the common fields, a tenth of a call: see `Counters` of bench.
+      // Written out, because V8 takes 5 µs to spread the common fields: see `Counters` of bench/postgres.
       const query: PostgresQuery = {
         text,
         values: [...values],
