@@ -21,7 +21,7 @@ export const respondWith =
 export const refuse: Fault = async () =>
   Response.json({ code: 'QUOTA_EXCEEDED', message: 'Full.' }, { status: 413 })
 
-/** Faults of a proxy that passes on requests once nobody waits for their responses any more. */
+/** Faults of a proxy that forwards requests after the client has given up on them. */
 export function bufferingProxy() {
   const late: (() => Promise<Response>)[] = []
   const holdBack: Fault = async (serve) => {
