@@ -82,6 +82,12 @@ export default defineConfig(
     },
   },
   {
+    files: ['bench/client/*.mjs'],
+    languageOptions: {
+      globals: { window: 'readonly', document: 'readonly', XMLHttpRequest: 'readonly', Blob: 'readonly' },
+    },
+  },
+  {
     // Applications that are installed with the package, among them some from before ES modules.
     files: ['**/*.cjs', 'test/package/applications/**/*.{js,mjs}'],
     languageOptions: {

@@ -9,6 +9,7 @@ export async function serverBenchmarks() {
   const { isRequired } = await importSource('test/servers/found-server.ts')
   const { POSTGRES, embeddedBinaries, installedBinaries } = await importSource('test/servers/postgres.ts')
   const { MONGODB, installedMongod, installedMongos } = await importSource('test/servers/mongod.ts')
+  const { CHROMIUM, chromiumProgram } = await importSource('test/servers/chromium.ts')
   const { REDIS, redisProgram } = await importSource('test/servers/redis.ts')
   const benchmark = (name, program, kind, isInstalled, leastRows) => ({
     name,
@@ -46,5 +47,6 @@ export async function serverBenchmarks() {
     },
     benchmark('the bindings', 'http/run.mjs', POSTGRES, hasPostgres, null),
     benchmark('the usage cache', 'redis/run.mjs', REDIS, redisProgram() !== null && hasPostgres, null),
+    benchmark('the browser client', 'client/run.mjs', CHROMIUM, chromiumProgram() !== null, null),
   ]
 }

@@ -1,0 +1,149 @@
+// Measures in Chromium what it costs that an upload can be resumed: reading, digests, memory.
+// --check: exit with 1 if a bar is missed. --rounds=N: uploads of each side.
+import { mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { chromium } from 'playwright-core'
+import { importSource } from '../own-source.mjs'
+import { median, misses } from '../ratios.mjs'
+import { barText, printTable } from '../ratio-table.mjs'
+import { openReport } from '../report.mjs'
+import { startServer } from './server.mjs'
+
+const { values } = parseArgs({
+  options: { check: { type: 'boolean', default: false }, rounds: { type: 'string', default: '3' } },
+})
+const rounds = Number(values.rounds)
+if (!Number.isSafeInteger(rounds) || rounds < 1) {
+  console.error(`--rounds must be an integer of 1 or more (got ${values.rounds}).`)
+  process.exit(2)
+}
+
+const PART = 8 * 1024 ** 2
+const { chromiumProgram } = await importSource('test/servers/chromium.ts')
+const executablePath = chromiumProgram()
+if (executablePath === null) throw new Error('Install Chromium.')
+const folder = await mkdtemp(join(tmpdir(), 'svc-db-bench-'))
+const server = await startServer()
+const report = openReport('client')
+
+const browser = await launch()
+console.log(`Chromium ${browser.version()}, ${cpus().length} CPUs, with the server on the same machine.
+
+Method: the page uploads a sparse file, in turn with code that sends the same parts, also four at once, and neither compares nor
+keeps anything. The bucket drops what it gets. Times are medians of ${rounds} uploads of each.
+`)
+const results = [
+  await compareUploads('300 MB at 100 Mbit/s', { bytes: 300e6, megabits: 100, bar: { most: 1.1 } }),
+  await compareUploads('1 GB without a limit', { bytes: 1e9, megabits: Infinity, bar: {} }),
+]
+printTable('Seconds of an upload', [
+  ['', 'by hand', 'client', 'ratio', 'bar', ''],
+  ...results.map(({ name, byHand, client, ratio, bar, missed }) => [
+    name,
+    byHand.toFixed(1),
+    client.toFixed(1),
+    ratio.toFixed(2),
+    barText(bar),
+    missed ? 'missed' : '',
+  ]),
+])
+report.record('an upload compared with one by hand', results)
+console.log(await measureDigest())
+console.log(await measureResumption())
+await browser.close()
+console.log(await measureMemory())
+
+server.stop()
+await rm(folder, { recursive: true })
+report.close({ check: values.check, isCorrect: true })
+
+function launch() {
+  return chromium.launch({ executablePath, timeout: 0 })
+}
+
+/** Opens the page in a context of its own, with nothing kept, and a file of this size chosen. */
+async function openPage(browser, bytes) {
+  const context = await browser.newContext()
+  context.setDefaultTimeout(0)
+  const page = await context.newPage()
+  await choose(page, bytes)
+  return page
+}
+
+async function choose(page, bytes) {
+  const path = join(folder, `${bytes}.mp4`)
+  await writeFile(path, '', { flag: 'a' })
+  await truncate(path, bytes)
+  await page.goto(server.url)
+  await page.waitForFunction(() => 'upload' in window)
+  await page.setInputFiles('input', path)
+}
+
+async function compareUploads(name, { bytes, megabits, bar }) {
+  server.limit(megabits)
+  const page = await openPage(browser, bytes)
+  const seconds = { uploadByHand: [], upload: [] }
+  for (let round = 0; round < rounds; round++) {
+    const sides = ['uploadByHand', 'upload']
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+      const start = performance.now()
+      await page.evaluate((side) => window[side](), side)
+      seconds[side].push((performance.now() - start) / 1000)
+    }
+  }
+  await page.context().close()
+  const [byHand, client] = [median(seconds.uploadByHand), median(seconds.upload)]
+  const ratio = client / byHand
+  return { name, byHand, client, ratio, bar, missed: misses(ratio, bar) }
+}
+
+async function measureDigest() {
+  const page = await openPage(browser, PART)
+  const milliseconds = await page.evaluate(([size]) => window.digestMilliseconds(size, 101), [PART])
+  await page.context().close()
+  return `The digest of a part in memory: ${Math.round(PART / 1000 / milliseconds)} MB/s.`
+}
+
+/** Measures how long a reloaded page compares the 2 GB that have arrived before it sends the next byte. */
+async function measureResumption() {
+  server.limit(Infinity)
+  const bytes = 3e9
+  const page = await openPage(browser, bytes)
+  const arrived = server.puts(Math.ceil(2e9 / PART))
+  page.evaluate(() => window.upload()).catch(() => {})
+  await arrived
+  await choose(page, bytes)
+  const first = server.puts(1)
+  const start = performance.now()
+  page.evaluate(() => window.upload()).catch(() => {})
+  await first
+  const seconds = (performance.now() - start) / 1000
+  await page.context().close()
+  return `The first byte of a resumed upload, after 2 GB have arrived: ${seconds.toFixed(1)} s.`
+}
+
+async function measureMemory() {
+  if (process.platform !== 'linux') return 'Skipped: the memory of the page, which needs Linux.'
+  server.limit(Infinity)
+  const browser = await launch()
+  const page = await openPage(browser, 5e9)
+  await page.evaluate(() => window.upload())
+  const kibibytes = await peakOfPages()
+  await browser.close()
+  return `The most memory of the page, with a file of 5 GB: ${Math.round(kibibytes / 1024)} MiB.`
+}
+
+/** Returns the largest resident set of a page's process, in KiB. */
+async function peakOfPages() {
+  const peaks = []
+  for (const id of await readdir('/proc')) {
+    if (!/^\d+$/.test(id)) continue
+    const [command, status] = await Promise.all(
+      ['cmdline', 'status'].map((name) => readFile(`/proc/${id}/${name}`, 'utf8').catch(() => '')),
+    )
+    if (command.includes('--type=renderer')) peaks.push(Number(/VmHWM:\s*(\d+)/.exec(status)?.[1] ?? 0))
+  }
+  return Math.max(...peaks)
+}
