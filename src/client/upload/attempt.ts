@@ -165,7 +165,9 @@ function failureOf(error: unknown): Failure | undefined {
 
 /** Returns how many bytes of one file the bucket has, of an upload in parts. */
 export function loadedOf({ object, partSize, digests }: KeptAttempt): number {
-  return Math.min(digests.filter(Array.isArray).length * partSize!, object.declaredSize!)
+  const add = (sum: number, known: unknown, part: number) =>
+    Array.isArray(known) ? sum + Math.min(partSize!, object.declaredSize! - (part - 1) * partSize!) : sum
+  return digests.reduce(add, 0)
 }
 
 /** Returns whether the bucket may have all bytes, of one file. */

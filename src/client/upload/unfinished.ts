@@ -110,10 +110,11 @@ export async function unfinishedUploads(
         throw error
       }
       const { object } = attempt
-      const { filename = object.key, declaredSize: size = 0 } = object
       const discard = async (options: CallOptions = {}) => {
         await limited(options, () => inOneTab(slot, async () => slot.read() && endAttempt(slot, attempt)))
       }
+      // The client sends both with each upload.
+      const { filename, declaredSize: size } = object as Required<DbClientObject>
       found.push({ filename, size, loaded: loadedOf(attempt), object, discard })
     })
     return found.sort((one, other) => (one.object.id < other.object.id ? -1 : 1))
