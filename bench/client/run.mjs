@@ -68,14 +68,18 @@ async function openPage(browser, bytes) {
   const context = await browser.newContext()
   context.setDefaultTimeout(0)
   const page = await context.newPage()
-  await choose(page, bytes)
+  const path = fileOf(bytes)
+  await writeFile(path, '')
+  await truncate(path, bytes)
+  await choose(page, path)
   return page
 }
 
-async function choose(page, bytes) {
-  const path = join(folder, `${bytes}.mp4`)
-  await writeFile(path, '', { flag: 'a' })
-  await truncate(path, bytes)
+function fileOf(bytes) {
+  return join(folder, `${bytes}.mp4`)
+}
+
+async function choose(page, path) {
   await page.goto(server.url)
   await page.waitForFunction(() => 'upload' in window)
   await page.setInputFiles('input', path)
@@ -114,7 +118,7 @@ async function measureResumption() {
   const arrived = server.puts(Math.ceil(2e9 / PART))
   page.evaluate(() => window.upload()).catch(() => {})
   await arrived
-  await choose(page, bytes)
+  await choose(page, fileOf(bytes))
   const first = server.puts(1)
   const start = performance.now()
   page.evaluate(() => window.upload()).catch(() => {})
