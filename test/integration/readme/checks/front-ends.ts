@@ -75,7 +75,9 @@ const onFastify: SnippetCheck = async (program) => {
 
 const onHono: SnippetCheck = async (program) => {
   const { app } = await run<{ app: Hono }>(program)
-  const server = serve({ fetch: app.use(honoBinding(serverOfAnn())).fetch, port: 0, createServer })
+  const { fetch } = app.use(honoBinding(serverOfAnn()))
+  // Overriding them would affect the other tests in this process.
+  const server = serve({ fetch, port: 0, createServer, overrideGlobalObjects: false })
   await allowsPage(await originOf(server as ReturnType<typeof createServer>))
 }
 
