@@ -1,6 +1,7 @@
 // What the page runs: an upload by the client, the same by hand, and the digest of one part.
 import { createS3Client } from '@svc/db/client'
 import { readPart } from '../../src/client/upload/digest.ts'
+import { median } from '../ratios.mjs'
 
 const { api } = createS3Client({ plugins: [] })
 const chosen = () => document.querySelector('input').files[0]
@@ -50,5 +51,5 @@ async function digestMilliseconds(size, rounds) {
     await readPart(part)
     times.push(performance.now() - read - (read - start))
   }
-  return times.sort((a, b) => a - b)[rounds >> 1]
+  return median(times)
 }

@@ -1,5 +1,5 @@
 // Measures in Chromium what it costs that an upload can be resumed: reading, digests, memory.
-// --check: exit with 1 if a bar is missed. --rounds=N: uploads of each side.
+// --check: exit with 1 if a bar is missed.
 import { mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,18 +9,12 @@ import { importSource } from '../own-source.mjs'
 import { median, misses } from '../ratios.mjs'
 import { barText, printTable } from '../ratio-table.mjs'
 import { openReport } from '../report.mjs'
-import { startServer } from './server.mjs'
+import { PART, startServer } from './server.mjs'
 
-const { values } = parseArgs({
-  options: { check: { type: 'boolean', default: false }, rounds: { type: 'string', default: '3' } },
-})
-const rounds = Number(values.rounds)
-if (!Number.isSafeInteger(rounds) || rounds < 1) {
-  console.error(`--rounds must be an integer of 1 or more (got ${values.rounds}).`)
-  process.exit(2)
-}
+/** Uploads of each side. */
+const ROUNDS = 3
 
-const PART = 8 * 1024 ** 2
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
 const { chromiumProgram } = await importSource('test/servers/chromium.ts')
 const executablePath = chromiumProgram()
 if (executablePath === null) throw new Error('Install Chromium.')
@@ -32,7 +26,7 @@ const browser = await launch()
 console.log(`Chromium ${browser.version()}, ${cpus().length} CPUs, with the server on the same machine.
 
 Method: the page uploads a sparse file, in turn with code that sends the same parts, also four at once, and neither compares nor
-keeps anything. The bucket drops what it gets. Times are medians of ${rounds} uploads of each.
+keeps anything. The bucket drops what it gets. Times are medians of ${ROUNDS} uploads of each.
 `)
 const results = [
   await compareUploads('300 MB at 100 Mbit/s', { bytes: 300e6, megabits: 100, bar: { most: 1.1 } }),
@@ -53,7 +47,7 @@ report.record('an upload compared with one by hand', results)
 console.log(await measureDigest())
 console.log(await measureResumption())
 await browser.close()
-console.log(await measureMemory())
+console.log(await measureMemory([1e9, 5e9]))
 
 server.stop()
 await rm(folder, { recursive: true })
@@ -89,7 +83,7 @@ async function compareUploads(name, { bytes, megabits, bar }) {
   server.limit(megabits)
   const page = await openPage(browser, bytes)
   const seconds = { uploadByHand: [], upload: [] }
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const sides = ['uploadByHand', 'upload']
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
       const start = performance.now()
@@ -105,7 +99,7 @@ async function compareUploads(name, { bytes, megabits, bar }) {
 
 async function measureDigest() {
   const page = await openPage(browser, PART)
-  const milliseconds = await page.evaluate(([size]) => window.digestMilliseconds(size, 101), [PART])
+  const milliseconds = await page.evaluate((size) => window.digestMilliseconds(size, 101), PART)
   await page.context().close()
   return `The digest of a part in memory: ${Math.round(PART / 1000 / milliseconds)} MB/s.`
 }
@@ -128,15 +122,19 @@ async function measureResumption() {
   return `The first byte of a resumed upload, after 2 GB have arrived: ${seconds.toFixed(1)} s.`
 }
 
-async function measureMemory() {
+/** Measures files of several sizes, each in a browser of its own. */
+async function measureMemory(sizes) {
   if (process.platform !== 'linux') return 'Skipped: the memory of the page, which needs Linux.'
   server.limit(Infinity)
-  const browser = await launch()
-  const page = await openPage(browser, 5e9)
-  await page.evaluate(() => window.upload())
-  const kibibytes = await peakOfPages()
-  await browser.close()
-  return `The most memory of the page, with a file of 5 GB: ${Math.round(kibibytes / 1024)} MiB.`
+  const peaks = []
+  for (const bytes of sizes) {
+    const browser = await launch()
+    const page = await openPage(browser, bytes)
+    await page.evaluate(() => window.upload())
+    peaks.push(`${Math.round((await peakOfPages()) / 1024)} MiB with ${bytes / 1e9} GB`)
+    await browser.close()
+  }
+  return `The most memory of the page: ${peaks.join(', ')}.`
 }
 
 /** Returns the largest resident set of a page's process, in KiB. */

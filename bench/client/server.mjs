@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-const PART = 8 * 1024 ** 2
+/** Size of a part in bytes. */
+export const PART = 8 * 1024 ** 2
+
 const CORS = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'PUT',
@@ -53,7 +55,6 @@ export async function startServer() {
     }),
     '/multipart/list': () => ({ partSize: PART }),
     '/multipart/complete': ({ key }) => ({ object: { ...objectOf(key), status: 'active', size } }),
-    '/multipart/abort': () => ({}),
   }
   const api = createServer(async (req, res) => {
     const answer = endpoints[req.url.replace('/api/s3', '')]

@@ -95,11 +95,14 @@ describe('the queue of writes', () => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     })
     afterEach(() => {
+      vi.restoreAllMocks()
       vi.useRealTimers()
     })
 
     it('keeps no other scopes waiting after 100 milliseconds', async () => {
       const { names, started, add } = transactionsToEnd()
+      const set = vi.spyOn(globalThis, 'setTimeout')
+      const clear = vi.spyOn(globalThis, 'clearTimeout')
       void add('a')
       void add('b')
       void add('c')
@@ -108,6 +111,7 @@ describe('the queue of writes', () => {
       expect(names()).toEqual(['a', 'b'])
       vi.advanceTimersByTime(1)
       expect(names()).toEqual(['a', 'b', 'c'])
+      const timerOfC = set.mock.results.at(-1)!.value as unknown
       // Neither of the two counts any longer, also not when it ends.
       await started[1]!.end()
       void add('e')
@@ -117,6 +121,8 @@ describe('the queue of writes', () => {
       expect(names()).toHaveLength(4)
       await started[2]!.end()
       expect(names().at(-1)).toBe('d f')
+      // Not the number of timers, because work that another file has left running may have set some.
+      expect(clear.mock.calls.some(([timer]) => timer === timerOfC)).toBe(true)
     })
   })
 
