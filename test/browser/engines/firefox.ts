@@ -55,6 +55,9 @@ export function startFirefox(program: string, plainHost: string): Promise<Engine
 const SETTINGS = {
   // Is off while a program drives the browser.
   'fission.bfcacheInParent': true,
+  // All but one tab of a window are in the background, where timers are slow.
+  'dom.min_background_timeout_value': 4,
+  'dom.timeout.enable_budget_timer_throttling': false,
 }
 
 function preferences(settings: Readonly<Record<string, unknown>>): string {

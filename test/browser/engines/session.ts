@@ -1,5 +1,5 @@
 import type * as clientExports from '@svc/db/client'
-import { onTestFinished } from 'vitest'
+import type { TestContext } from 'vitest'
 import { until } from '../../until.js'
 import { startClientPage, type ClientPage, type ClientPageOptions } from '../client-page.js'
 import type { Engine, Profile, Tab } from './engine.js'
@@ -24,7 +24,11 @@ export interface EngineSession {
 }
 
 /** Opens a session that ends with the test. */
-export async function openEngineSession(engine: Engine, options?: ClientPageOptions): Promise<EngineSession> {
+export async function openEngineSession(
+  engine: Engine,
+  { onTestFinished }: TestContext,
+  options?: ClientPageOptions,
+): Promise<EngineSession> {
   const server = await startClientPage(options)
   onTestFinished(() => server.stop())
   const profile = await engine.openProfile()
