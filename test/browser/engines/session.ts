@@ -55,6 +55,7 @@ export interface Outcome {
   /** `active`, or the code of the error; of an error without one, its text. */
   readonly result: string
   readonly status?: number
+  readonly params?: object
   readonly message?: string
 }
 
@@ -85,6 +86,7 @@ export function startUpload(tab: Tab, plan: UploadPlan): Promise<void> {
       (error: clientExports.S3ClientError) => ({
         result: error instanceof window.client.S3ClientError ? error.code : String(error),
         ...(error.status && { status: error.status }),
+        ...(error.params && { params: error.params }),
         message: error.message,
       }),
     )
@@ -97,6 +99,12 @@ export async function upload(tab: Tab, plan: UploadPlan): Promise<Outcome> {
   await startUpload(tab, plan)
   return outcomeOf(tab)
 }
+
+export const settle = (tab: Tab): Promise<clientExports.SettledUploads> =>
+  tab.evaluate(() => {
+    const { api } = window.client.createS3Client({ plugins: [], headers: { 'x-user': 'ada' } })
+    return api.settleUploads()
+  })
 
 /** The bytes of a file that the page makes. */
 export function bytesOf(size: number): Buffer {
