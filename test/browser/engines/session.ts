@@ -85,7 +85,7 @@ export function startUpload(tab: Tab, plan: UploadPlan): Promise<void> {
       ({ key, status }) => ({ key, result: status }),
       (error: clientExports.S3ClientError) => ({
         result: error instanceof window.client.S3ClientError ? error.code : String(error),
-        ...(error.status && { status: error.status }),
+        ...(error.status !== undefined && { status: error.status }),
         ...(error.params && { params: error.params }),
         message: error.message,
       }),
@@ -115,6 +115,6 @@ export function bytesOf(size: number): Buffer {
 
 /** Chooses a file on disk, like a user. */
 export async function chooseFile(tab: Tab, path: string): Promise<void> {
-  await tab.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<input type="file">'))
+  await tab.evaluate(() => void (document.body.innerHTML = '<input type="file">'))
   await tab.choose('input', [path])
 }
