@@ -38,8 +38,6 @@ export function startFirefox(program: string, plainHost: string): Promise<Engine
       defaultViewport: null,
     })
     return {
-      name: 'Firefox',
-      version: await browser.version(),
       openProfile: async () => {
         const context = await browser.createBrowserContext()
         const openTab = async (url: string) => {
