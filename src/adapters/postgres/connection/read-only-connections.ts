@@ -1,5 +1,6 @@
 import { detached } from '../../../core/detached.js'
 import type { PostgresSql } from './database.js'
+import { lostResponse } from './failures.js'
 
 /** What an instance of postgres.js has. The `sql` of a transaction has no `begin`. */
 interface Instance {
@@ -14,9 +15,6 @@ interface Instance {
 const EXPIRE_IF_READ_ONLY = `
   SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', '1', true)
   WHERE pg_catalog.current_setting('transaction_read_only') = 'on'`
-
-/** Milliseconds after which a session that did not end goes on. */
-const PATIENCE = 5000
 
 const DEFAULT_MAX = 10
 
@@ -48,12 +46,17 @@ export function createReadOnlyDrop(sql: PostgresSql): () => void {
   }
 }
 
+/**
+ * Never resolves if the connection ends: postgres.js would write a commit or a rollback to a socket that is gone, which ends the
+ * process, or to the next session.
+ */
 async function expireIfReadOnly(transaction: PostgresSql): Promise<void> {
-  const rows = await transaction.unsafe(EXPIRE_IF_READ_ONLY).raw()
-  if (rows.length === 0) return
-  await new Promise((resolve) => {
-    const timer: unknown = setTimeout(resolve, PATIENCE)
-    // Keeps no process alive. In some runtimes it is a number.
-    ;(timer as { unref?: () => void }).unref?.()
-  })
+  let isEnding: boolean
+  try {
+    isEnding = (await transaction.unsafe(EXPIRE_IF_READ_ONLY).raw()).length > 0
+  } catch (error) {
+    if (!lostResponse(error)) throw error
+    isEnding = true
+  }
+  if (isEnding) await new Promise(() => {})
 }
