@@ -76,9 +76,12 @@ export function createCircuitBreaker({ redis, timeout, report, recover, isDone }
   function recoverAgain(): void {
     if (isRecovering) return
     isRecovering = true
-    void detached(probe)
-    reminder = setInterval(remind, REMINDER)
-    reminder.unref()
+    detached(() => {
+      void probe()
+      if (isStopped) return
+      reminder = setInterval(remind, REMINDER)
+      reminder.unref()
+    })
   }
 
   return {
