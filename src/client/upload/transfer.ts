@@ -39,7 +39,7 @@ export function trackPhase(onState: UploadOptions['onState']) {
     enter: (state: 'sending' | 'confirming') => report((phase = state)),
     isConfirming: () => phase === 'confirming',
     /** Reports `waiting` while `work` runs. */
-    async waiting(work: () => Promise<unknown>): Promise<void> {
+    waiting: async (work: () => Promise<unknown>): Promise<void> => {
       report('waiting')
       await work()
       report(phase)
