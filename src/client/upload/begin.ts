@@ -23,8 +23,6 @@ function createTraffic() {
     puts: createLine(MAX_PUTS),
     /** Uploads that were cancelled. Each resolves once nothing of it is left. */
     cancelled: new Set<Promise<void>>(),
-    /** Counts signs of life of all PUTs. */
-    progress: 0,
   }
 }
 
