@@ -20,16 +20,13 @@ export function answerTo(request: Headers, object: FoundObject): Answer {
   const ifRange = request.get('if-range') ?? eTag
   const isCurrent = ifRange === eTag || ifRange === lastModified
   const range = isCurrent ? rangeOf(request.get('range') ?? '', size) : ALL_BYTES
+  if (range === ALL_BYTES) return { status: 200, headers: { ...headers, 'content-length': `${size}` }, range }
   if (range === null) {
-    const unsatisfied = { 'content-range': `bytes */${size}`, 'content-length': '0' }
-    return { status: 416, headers: { ...headers, ...unsatisfied }, range }
+    const none = { 'content-range': `bytes */${size}`, 'content-length': '0' }
+    return { status: 416, headers: { ...headers, ...none }, range }
   }
   const { start, end } = range
-  if (end === Infinity) return { status: 200, headers: { ...headers, 'content-length': String(size) }, range }
-  const part = {
-    'content-range': `bytes ${start}-${end}/${size}`,
-    'content-length': String(end - start + 1),
-  }
+  const part = { 'content-range': `bytes ${start}-${end}/${size}`, 'content-length': `${end - start + 1}` }
   return { status: 206, headers: { ...headers, ...part }, range }
 }
 
@@ -39,18 +36,19 @@ function isListed(eTag: string, tags: string | null): boolean {
   return tags.trim() === '*' || tags.split(',').some((tag) => tag.trim().replace(/^W\//, '') === eTag)
 }
 
-/** Returns the range of a `Range` header, all bytes if it isn't a single valid one, and `null` if the object has none of its bytes. */
+/** Returns the range of a `Range` header, `ALL_BYTES` if it isn't a single valid one, and `null` if the object has none of its bytes. */
 function rangeOf(header: string, size: number): ByteRange | null {
   const [, first, last] = /^bytes=(\d*)-(\d*)$/i.exec(header) ?? []
-  if (first === undefined || last === undefined || first + last === '') return ALL_BYTES
-  if (first === '') {
-    const length = Math.min(Number(last), size)
-    if (length > 0) return { start: size - length, end: size - 1 }
-    // No range is empty, so the last bytes of an empty object are all of it.
-    return Number(last) > 0 ? ALL_BYTES : null
-  }
+  if (!first && !last) return ALL_BYTES
+  if (!first) return lastBytes(Number(last), size)
   const start = Number(first)
-  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1)
-  if (last !== '' && Number(last) < start) return ALL_BYTES
-  return start < size ? { start, end } : null
+  const end = last ? Number(last) : Infinity
+  if (end < start) return ALL_BYTES
+  return start < size ? { start, end: Math.min(end, size - 1) } : null
+}
+
+function lastBytes(count: number, size: number): ByteRange | null {
+  if (count === 0) return null
+  // A range can't be empty.
+  return size === 0 ? ALL_BYTES : { start: Math.max(size - count, 0), end: size - 1 }
 }

@@ -298,6 +298,20 @@ describe('the URL that GET /file redirects to', () => {
     },
   )
 
+  it.each([
+    ['/v1/api/s3', ''],
+    // Browsers would take such a path for a host.
+    ['//elsewhere.example/api/s3', ORIGIN],
+  ])('keeps the host of the request below %s', async (basePath, start) => {
+    const { as, s3 } = startService()
+    const { key } = await as('user:1').upload()
+    const { url, headers } = as('user:1').request('GET', `/file?key=${encodeURIComponent(key)}`)
+    const request = new Request(url.replace('/api/s3', basePath), { headers })
+    const location = (await s3.handler(request, { basePath })).headers.get('location')!
+    expect(location.startsWith(`${start}${basePath}/_storage/`)).toBe(true)
+    expect(new URL(location, request.url).origin).toBe(ORIGIN)
+  })
+
   it('is encoded if a header cannot contain it, and refused if it is no URL', async () => {
     let url = 'https://b\u{fc}cket.example/\u{1f600}?a=\n1'
     const { as } = startService({ storage: (memory) => ({ ...memory, signDownload: async () => ({ url }) }) })
