@@ -54,12 +54,11 @@ export function serveSignedUrls(
     const found = await objects.open(grant.bucket, grant.key, (object) => answerTo(asked, object))
     if (found === null) throw new StorageError('OBJECT_NOT_FOUND')
     const { status, body } = found
-    const headers = new Headers({
-      ...(status < 300 && { ...file, ...SANDBOX_HEADERS }),
-      'cache-control': status === 416 ? NEVER_CACHED : cached,
-      ...found.headers,
+    const headers = { ...found.headers, 'cache-control': status === 416 ? NEVER_CACHED : cached }
+    return new Response(body, {
+      status,
+      headers: status < 300 ? { ...headers, ...file, ...SANDBOX_HEADERS } : headers,
     })
-    return new Response(body, { status, headers })
   }
 
   /** Returns the `Cache-Control` of a URL that browsers may cache: its bytes leave the cache when it expires. */
