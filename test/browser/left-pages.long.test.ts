@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, type TestContext } from 'vitest'
 import { until } from '../until.js'
 import { describeInEngines } from './engines/engines.js'
 import type { Tab } from './engines/engine.js'
@@ -19,8 +19,8 @@ const SIZE = 16 * 1024 ** 2 + 1000
 
 await describeInEngines('a page that is left during an upload in parts', (engine, name) => {
   /** Starts an upload of which the bucket stores the first part, and holds the others. */
-  async function halfSent(): Promise<EngineSession> {
-    const session = await openEngineSession(engine())
+  async function halfSent(test: TestContext): Promise<EngineSession> {
+    const session = await openEngineSession(engine(), test)
     const { server, tab } = session
     server.hold([2, 3])
     await startUpload(tab, { size: SIZE })
@@ -42,8 +42,8 @@ await describeInEngines('a page that is left during an upload in parts', (engine
     ['a reload', (tab) => tab.reload()],
     ['a link', (tab) => tab.begin(() => location.assign('/elsewhere'))],
     ['closing the tab', (tab) => tab.close()],
-  ])('by %s sends only the missing parts when the file is uploaded again', async ([, leave]) => {
-    const session = await halfSent()
+  ])('by %s sends only the missing parts when the file is uploaded again', async ([, leave], test) => {
+    const session = await halfSent(test)
     const other = await session.profile.openTab(`${session.server.url}/elsewhere`)
     await leave(session.tab)
     await other.goto(session.server.url)
@@ -54,8 +54,8 @@ await describeInEngines('a page that is left during an upload in parts', (engine
     await expectResumed(session, await upload(other, { size: SIZE }))
   })
 
-  it('and shown again by "back" goes on, or sends only the missing parts', async () => {
-    const session = await halfSent()
+  it('and shown again by "back" goes on, or sends only the missing parts', async (test) => {
+    const session = await halfSent(test)
     const { server, tab } = session
     await tab.evaluate(() => {
       addEventListener('pageshow', ({ persisted }) => Object.assign(window, { isShownAgain: persisted }))

@@ -23,12 +23,17 @@ export async function startChromium(executablePath: string, plainHost: string): 
 }
 
 function tabOf(page: Page): Tab {
+  const begin = (call: () => void) => page.evaluate(`void setTimeout(${String(call)})`)
   return {
+    begin: async (call) => void (await begin(call)),
     goto: async (url) => void (await page.goto(url)),
     reload: async () => void (await page.reload()),
-    begin: (call) => page.evaluate(`void setTimeout(${String(call)})`),
     evaluate: (call, argument) => page.evaluate(call as () => never, argument),
     choose: (selector, paths) => page.setInputFiles(selector, [...paths]),
+    download: async (call) => {
+      const [download] = await Promise.all([page.waitForEvent('download'), begin(call)])
+      return download.suggestedFilename()
+    },
     close: () => page.close(),
   }
 }

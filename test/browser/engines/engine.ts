@@ -34,5 +34,10 @@ export interface Tab {
   ) => Promise<Result>
   /** Chooses files on disk in the `<input type="file">` that the selector finds. */
   readonly choose: (selector: string, paths: readonly string[]) => Promise<void>
+  /**
+   * Has the page call a function that starts a download. Resolves to the name of the file that the browser saves. Missing where the driver
+   * saves none.
+   */
+  readonly download?: (call: () => void) => Promise<string>
   readonly close: () => Promise<void>
 }

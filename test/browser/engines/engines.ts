@@ -19,7 +19,10 @@ const ENGINES: Readonly<
   WebKit: { kind: WEBKIT, start: startWebKit },
 }
 
-/** Registers a suite for each engine that is installed, and a visible skip for the others. */
+/**
+ * Registers a suite for each engine that is installed, and a visible skip for the others. The tests run at once, because they wait for
+ * most of their time.
+ */
 export async function describeInEngines(
   title: string,
   body: (engine: () => Engine, name: EngineName) => void,
@@ -33,7 +36,7 @@ export async function describeInEngines(
       })
       continue
     }
-    describe(`${title} in ${name}`, () => {
+    describe.concurrent(`${title} in ${name}`, () => {
       let engine: Engine
       beforeAll(async () => {
         engine = await start(found.url, PLAIN_HOST)

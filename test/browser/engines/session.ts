@@ -1,5 +1,5 @@
 import type * as clientExports from '@svc/db/client'
-import { onTestFinished } from 'vitest'
+import type { TestContext } from 'vitest'
 import { until } from '../../until.js'
 import { startClientPage, type ClientPage, type ClientPageOptions } from '../client-page.js'
 import type { Engine, Profile, Tab } from './engine.js'
@@ -24,7 +24,11 @@ export interface EngineSession {
 }
 
 /** Opens a session that ends with the test. */
-export async function openEngineSession(engine: Engine, options?: ClientPageOptions): Promise<EngineSession> {
+export async function openEngineSession(
+  engine: Engine,
+  { onTestFinished }: TestContext,
+  options?: ClientPageOptions,
+): Promise<EngineSession> {
   const server = await startClientPage(options)
   onTestFinished(() => server.stop())
   const profile = await engine.openProfile()
@@ -51,6 +55,7 @@ export interface Outcome {
   /** `active`, or the code of the error; of an error without one, its text. */
   readonly result: string
   readonly status?: number
+  readonly params?: object
   readonly message?: string
 }
 
@@ -80,7 +85,8 @@ export function startUpload(tab: Tab, plan: UploadPlan): Promise<void> {
       ({ key, status }) => ({ key, result: status }),
       (error: clientExports.S3ClientError) => ({
         result: error instanceof window.client.S3ClientError ? error.code : String(error),
-        ...(error.status && { status: error.status }),
+        ...(error.status !== undefined && { status: error.status }),
+        ...(error.params && { params: error.params }),
         message: error.message,
       }),
     )
@@ -94,6 +100,12 @@ export async function upload(tab: Tab, plan: UploadPlan): Promise<Outcome> {
   return outcomeOf(tab)
 }
 
+export const settle = (tab: Tab): Promise<clientExports.SettledUploads> =>
+  tab.evaluate(() => {
+    const { api } = window.client.createS3Client({ plugins: [], headers: { 'x-user': 'ada' } })
+    return api.settleUploads()
+  })
+
 /** The bytes of a file that the page makes. */
 export function bytesOf(size: number): Buffer {
   const bytes = Buffer.alloc(size)
@@ -103,6 +115,6 @@ export function bytesOf(size: number): Buffer {
 
 /** Chooses a file on disk, like a user. */
 export async function chooseFile(tab: Tab, path: string): Promise<void> {
-  await tab.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<input type="file">'))
+  await tab.evaluate(() => void (document.body.innerHTML = '<input type="file">'))
   await tab.choose('input', [path])
 }

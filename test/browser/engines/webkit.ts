@@ -26,7 +26,7 @@ export function startWebKit(driver: string): Promise<Engine> {
 
 /** Starts a driver, which has one window with a new profile. */
 async function openProfile(folder: PrivateFolder, driver: string, display: number): Promise<Profile> {
-  const { port, kill } = await folder.serveOnFreePort(
+  const running = await folder.serveOnFreePort(
     'env',
     (free) => [`DISPLAY=:${display}`, `HOME=${folder.path}`, driver, `--port=${free}`],
     (free) => accepts({ port: free, host: '127.0.0.1' }),
@@ -42,7 +42,7 @@ async function openProfile(folder: PrivateFolder, driver: string, display: numbe
     },
   })
   const session = await new Builder()
-    .usingServer(`http://127.0.0.1:${port}`)
+    .usingServer(`http://127.0.0.1:${running.port}`)
     .withCapabilities(capabilities)
     .build()
   const inTurn = oneAfterAnother()
@@ -61,7 +61,7 @@ async function openProfile(folder: PrivateFolder, driver: string, display: numbe
     openTab,
     close: async () => {
       await inTurn(() => session.quit())
-      await kill()
+      await running.kill()
       await proxy.stop()
     },
   }
