@@ -9,6 +9,7 @@ import {
   withoutResponse,
 } from '../client-error.js'
 import { MAX_PUTS, type Traffic, trafficOf } from './begin.js'
+import type { ReportSent } from './progress.js'
 import { readBytes } from './read.js'
 import type { UploadContext } from './upload-request.js'
 
@@ -18,9 +19,6 @@ export interface SignedPut {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
 }
-
-/** Reports how many bytes have been sent. `Infinity`: all of them. */
-export type ReportSent = (bytes: number) => void
 
 interface BytesToSend {
   readonly file: Blob

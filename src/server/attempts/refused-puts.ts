@@ -35,7 +35,7 @@ export function refusedPutReport(report: Report, now: () => Date) {
     }
     const what =
       refused.status === null
-        ? `The client could not read a response of the bucket ${quoted(bucket)} to a PUT. Its CORS rules or its address may be wrong.`
+        ? `The client could not read a response of the bucket ${quoted(bucket)} to a PUT. Its CORS rules or its address may be wrong, or it closed the connection early (too large, a refused signature).`
         : `The bucket ${quoted(bucket)} refused a PUT with status ${refused.status}.`
     const error = new Error(`${what} The client of upload ${id} reports: ${quoted(refused.message)}`)
     report(error, { request, operation: 'upload.put' })

@@ -35,7 +35,7 @@ export function bucketCalls(client: S3Client, timeoutSeconds: number): RunBucket
         return repeatedAfterConflicts(abortSignal, () => call(send as Send, input))
       })
     } catch (error) {
-      if (signal?.aborted) throw error
+      if (signal?.aborted || error instanceof StorageError) throw error
       const failure = callError(operation, bucket, reasonOf(error), error)
       if (responseOf(error).name === 'InvalidObjectState') throw archived(error, failure)
       // Of other calls, it wouldn't tell what an earlier write has stored.
