@@ -40,6 +40,8 @@ const TOUCHED = [
   { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
   { path: 'src/client/', runs: ['test/package/toolchains', ...ENGINES] },
   { path: 'src/server/', runs: ['test/unit/server'] },
+  { path: 'src/server/http/reading', runs: ['test/browser/pictures-for-scripts'] },
+  { path: 'src/storage/local/', runs: ['test/browser/seeking'] },
   {
     path: 'src/storage/',
     runs: ['test/unit/storage', 'test/integration/s3/keys', 'test/integration/s3/listing'],
