@@ -4,6 +4,7 @@ import type { BytesReference, ObjectStorage } from '../../core/object-storage.js
 import { isObject, OptionChecks } from '../../core/option-checks.js'
 import { uploadHeaders } from '../headers.js'
 import { bucketCalls, MAX_TIMEOUT_SECONDS } from './calls.js'
+import { checkClient } from './client-check.js'
 import { s3Multipart } from './multipart.js'
 import { newObject, s3Objects } from './objects.js'
 import { urlSigner } from './signing.js'
@@ -39,7 +40,7 @@ export interface S3StorageOptions {
  * Each call ends within `timeoutSeconds`. If the service refuses a call or can't be reached, the call rejects with an
  * `Error` that names the call and the bucket, and has the SDK's error as its `cause`.
  *
- * @throws TypeError if `client` is not an S3Client, a timeout is not a number of seconds, or `bucketName` or `now` is not a function.
+ * @throws TypeError if `client` is not an S3Client of the copy of the SDK that the library uses, a timeout is not a number of seconds, or `bucketName` or `now` is not a function.
  */
 export function s3Storage(options: S3StorageOptions): ObjectStorage {
   const checked = checkOptions(options)
@@ -113,7 +114,7 @@ function checkOptions(options: S3StorageOptions) {
   const given: Partial<S3StorageOptions> = isObject(options) ? options : {}
   const { timeoutSeconds, completeTimeoutSeconds: completeSeconds, idleSeconds } = given
   return {
-    client: checkClient(given.client),
+    client: checkClient(checks, 'client', given.client),
     timeoutSeconds: checks.seconds('timeoutSeconds', timeoutSeconds, MAX_TIMEOUT_SECONDS) ?? 30,
     completeTimeoutSeconds:
       checks.seconds('completeTimeoutSeconds', completeSeconds, MAX_TIMEOUT_SECONDS) ?? 300,
@@ -121,12 +122,4 @@ function checkOptions(options: S3StorageOptions) {
     bucketName: checks.function('bucketName', given.bucketName),
     now: checks.function('now', given.now) ?? (() => new Date()),
   }
-}
-
-function checkClient(client: unknown): S3Client {
-  const parts = isObject(client) ? (client as Partial<S3Client>) : {}
-  if (typeof parts.send !== 'function' || !isObject(parts.config) || !isObject(parts.middlewareStack)) {
-    throw checks.error('client must be an S3Client from @aws-sdk/client-s3.')
-  }
-  return client as S3Client
 }
