@@ -8,6 +8,7 @@ import {
   type ListObjectsV2CommandOutput,
 } from '@aws-sdk/client-s3'
 import type {
+  ByteRange,
   BytesPage,
   BytesReference,
   CreateMultipartInput,
@@ -73,12 +74,14 @@ export function s3Objects(
       })
       const isMissing = (error: unknown) => responseOf(error).name === 'NoSuchKey'
       const source = sourceOf(command)
-      return run('read', input, (send) =>
-        send(command).then(
-          ({ Body }) => streamOfBody(Body, source(), { bucket, idleSeconds }),
-          valueIf(isMissing, null),
-        ),
-      )
+      return run('read', input, async (send) => {
+        const found = await send(command).catch(valueIf(isMissing, null))
+        if (found === null) return null
+        const stream = streamOfBody(found.Body, source(), { bucket, idleSeconds })
+        if (!range || isPart(found, range)) return stream
+        await stream.cancel()
+        throw new Error(`the response has other bytes than ${range.start} to ${range.end}`)
+      })
     },
 
     list: (input) => run('list', input, (send) => listObjects(send, input, decoders)),
@@ -144,6 +147,13 @@ async function customerEncrypted(
   }
   const size = await listedSize(send, { bucket, key })
   return size === undefined ? null : { size, contentType: null, eTag: null, attemptId: null }
+}
+
+/** Returns whether a response has this part of an object. Gateways may ignore a range, or return the part with status 200. */
+function isPart({ ContentRange, ContentLength }: GetObjectCommandOutput, { start, end }: ByteRange): boolean {
+  if (ContentRange !== undefined) return ContentRange.startsWith(`bytes ${start}-${end}/`)
+  // Without either, the part of the bytes from 0 is all that a reader sees.
+  return ContentLength === undefined ? start === 0 : ContentLength === end - start + 1
 }
 
 /** Returns a function that returns what the client has received: the body, or what a checksum reads in its place. */
