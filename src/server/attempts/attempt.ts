@@ -278,7 +278,7 @@ async function removeBytes(
   // Only an object that was active can have a download URL.
   const writableUntil = row.confirmedAt && uploadURLEnd(row, uploadSeconds, now())
   try {
-    await storage.remove({ ...bytesOf(row), writableUntil })
+    await storage.remove({ ...bytesOf(row), writableUntil, eTag: row.eTag })
   } catch (error) {
     report(error, context)
   }

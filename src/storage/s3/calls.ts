@@ -1,7 +1,7 @@
 import type { GetObjectCommand, PutObjectCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import { StorageError } from '../../core/errors.js'
-import type { BytesReference } from '../../core/object-storage.js'
 import { onAbort } from '../../core/on-abort.js'
+import { CREATE_ONLY_ADVICE, type BytesReference } from '../../core/object-storage.js'
 import { isBuiltIn } from '../../core/realms.js'
 
 /** The limit of `setTimeout`, which fires a longer timer immediately. */
@@ -24,7 +24,10 @@ export type RunBucketCall = <Input extends Pick<BytesReference, 'bucket' | 'sign
 ) => Promise<T>
 
 /** Creates a runner that enforces a timeout and wraps errors with the operation and the bucket. */
-export function bucketCalls(client: S3Client, timeoutSeconds: number): RunBucketCall {
+export function bucketCalls(
+  client: S3Client,
+  { timeoutSeconds, createOnly }: { readonly timeoutSeconds: number; readonly createOnly: boolean },
+): RunBucketCall {
   return async (operation, input, call, longerSeconds) => {
     const { bucket, signal } = input
     const requestTimeout = longerSeconds && { requestTimeout: longerSeconds * 1000 }
@@ -36,7 +39,9 @@ export function bucketCalls(client: S3Client, timeoutSeconds: number): RunBucket
       })
     } catch (error) {
       if (signal?.aborted) throw error
-      const failure = callError(operation, bucket, reasonOf(error), error)
+      const isConditional = createOnly && operation === 'write' && responseOf(error).status === 501
+      const advice = isConditional ? `. ${CREATE_ONLY_ADVICE}` : ''
+      const failure = callError(operation, bucket, reasonOf(error) + advice, error)
       if (responseOf(error).name === 'InvalidObjectState') throw archived(error, failure)
       // Of other calls, it wouldn't tell what an earlier write has stored.
       throw operation === 'write' ? Object.assign(failure, { isRefusal: isRefusal(error) }) : failure
@@ -131,6 +136,8 @@ export function responseOf(error: unknown): {
 /** Returns whether S3 has refused a call, and no earlier try of it can have taken effect. */
 function isRefusal(error: unknown): boolean {
   const { status = 0, attempts } = responseOf(error)
+  // The service doesn't support the request, or its version of HTTP.
+  if (status === 501 || status === 505) return attempts === 1
   return status >= 400 && status < 500 && ![408, 409, 429].includes(status) && attempts === 1
 }
 

@@ -26,17 +26,25 @@ import {
 } from './calls.js'
 import { newObject } from './objects.js'
 import type { SignUrl } from './signing.js'
+import type { UploadSettings } from './upload-headers.js'
+
+interface MultipartSettings
+  extends
+    Pick<UploadSettings, 'parameters'>,
+    Record<'timeoutSeconds' | 'completeTimeoutSeconds' | 'maxParts', number> {}
 
 export function s3Multipart(
   client: S3Client,
   run: RunBucketCall,
   signUrl: SignUrl,
-  { timeoutSeconds, completeTimeoutSeconds }: Record<'timeoutSeconds' | 'completeTimeoutSeconds', number>,
+  { timeoutSeconds, completeTimeoutSeconds, maxParts, parameters }: MultipartSettings,
 ): MultipartStorage {
   return {
+    maxParts,
+
     create: (input) =>
       run('multipart.create', input, async (send) => {
-        const command = new CreateMultipartUploadCommand(newObject(input))
+        const command = new CreateMultipartUploadCommand(newObject(input, parameters))
         const { UploadId: uploadId, $metadata } = await send(command)
         if (!uploadId) throw incompleteResponse('the UploadId')
         // If a retry started a second upload, the first one's id is unknown. The server then looks for all uploads to the key.

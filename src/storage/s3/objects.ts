@@ -28,10 +28,18 @@ import {
   type RunBucketCall,
   type Send,
 } from './calls.js'
+import type { UploadSettings } from './upload-headers.js'
+
+interface ObjectSettings extends Pick<UploadSettings, 'parameters'> {
+  readonly timeoutSeconds: number
+  readonly idleSeconds: number
+  readonly createOnly: boolean
+  readonly now: () => Date
+}
 
 export function s3Objects(
   run: RunBucketCall,
-  { timeoutSeconds, idleSeconds, now }: { timeoutSeconds: number; idleSeconds: number; now: () => Date },
+  { timeoutSeconds, idleSeconds, createOnly, parameters, now }: ObjectSettings,
 ): Required<Pick<ObjectStorage, 'head' | 'remove' | 'write' | 'read' | 'list'>> {
   const decoders: KeyDecoders = new Map()
   return {
@@ -39,11 +47,13 @@ export function s3Objects(
 
     async remove(input) {
       const at = { Bucket: input.bucket, Key: input.key }
-      const { writableUntil } = input
+      const { writableUntil, eTag } = input
+      // Where a URL can replace an object, an empty one would not stop it.
+      const canBeWritten = createOnly && !isOfParts(eTag) && writableUntil && writableUntil > now()
       // In one call: between a removal and another call, an upload URL could write.
       await run('remove', input, (send) =>
-        writableUntil && writableUntil > now()
-          ? send(new PutObjectCommand({ ...at, Body: new Uint8Array(), ContentLength: 0 }))
+        canBeWritten
+          ? send(new PutObjectCommand({ ...at, ...parameters, Body: new Uint8Array(), ContentLength: 0 }))
           : send(new DeleteObjectCommand(at)),
       )
     },
@@ -51,8 +61,8 @@ export function s3Objects(
     write(input) {
       const { body } = input
       const command = new PutObjectCommand({
-        ...newObject(input),
-        IfNoneMatch: '*',
+        ...newObject(input, parameters),
+        ...(createOnly && { IfNoneMatch: '*' }),
         Body: body,
         ContentLength: body.byteLength,
       })
@@ -89,8 +99,20 @@ export function s3Objects(
 }
 
 /** Returns the parameters of every command that creates an object. */
-export function newObject({ bucket, key, contentType, attemptId }: CreateMultipartInput) {
-  return { Bucket: bucket, Key: key, ContentType: contentType, Metadata: { [ATTEMPT_METADATA]: attemptId } }
+export function newObject(
+  { bucket, key, contentType, attemptId }: CreateMultipartInput,
+  parameters: UploadSettings['parameters'],
+) {
+  const metadata = { [ATTEMPT_METADATA]: attemptId }
+  return { ...parameters, Bucket: bucket, Key: key, ContentType: contentType, Metadata: metadata }
+}
+
+/**
+ * Returns whether an ETag is that of two or more parts, which S3 marks by their number. No URL of such an upload can write the object, and
+ * on OpenStack Swift only a DELETE deletes its parts.
+ */
+function isOfParts(eTag: string | null | undefined): boolean {
+  return Number(/-(\d+)"?$/.exec(eTag ?? '')?.[1]) > 1
 }
 
 async function headObject(send: Send, { bucket, key }: BytesReference): Promise<StoredBytes | null> {

@@ -95,6 +95,17 @@ describe.each(doors)('storing a file by $name', ({ name, store }) => {
       expect(row.storageKey).toBe(`user:1/__/docs/ä/_/b~${row.attemptId}`)
     })
 
+    it('names the bytes within the 255 bytes that services with files allow a segment, and keeps the key', async () => {
+      const filename = `${'漢'.repeat(84)}.md`
+      const key = ({ filename }: { readonly filename: string }) => `docs/${filename}`
+      const row = await store(startService({ routes: { docs: { key } } }), { filename })
+      expect(row).toMatchObject({ key: `docs/${filename}`, filename })
+      const [folder, name = ''] = row.storageKey!.split('/')
+      expect(folder).toBe('docs')
+      expect(name).toBe(`${'漢'.repeat(72)}~${row.attemptId}`)
+      expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255)
+    })
+
     it('refuses an invalid key', async () => {
       for (const key of [KEY_TOO_LONG, '', 'a\0', '\udc00', 7]) {
         const service = startService({ routes: { docs: { key: () => key as string } } })
