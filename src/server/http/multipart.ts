@@ -6,7 +6,7 @@ import { BYTES, MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/op
 import { integer, optional, text } from '../../core/store/inputs/fields.js'
 import { toClientObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
-import { attemptNotFound, reserveUpload, urlExpiry } from '../attempts/attempt.js'
+import { attemptNotFound, endDropped, reserveUpload, urlExpiry } from '../attempts/attempt.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { MultipartDependencies } from '../dependencies.js'
 import { beginMultipart, maxMultipartSize, partsOf } from '../attempts/parts.js'
@@ -186,8 +186,11 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
       dependencies.reportRefusedPut(row, failure, request)
       const at = { ...bytesOf(row, request), uploadId }
       const page = await multipart.listParts({ ...at, after: last })
-      // Completed or aborted: either way, it takes no more parts. `/multipart/complete` distinguishes the two.
-      if (page === null) throw attemptNotFound()
+      if (page === null) {
+        await endDropped(dependencies, row)
+        // Completed, but not confirmed: `/multipart/complete` does that.
+        throw attemptNotFound()
+      }
       const parts = page.parts.map(({ partNumber, size }) => ({ partNumber, size }))
       const { partSize } = partsOf(row.declaredSize ?? 0, multipart)
       return { status: 200, body: { partSize, parts, ...(page.next !== null && { next: page.next }) } }

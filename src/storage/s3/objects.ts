@@ -129,11 +129,12 @@ async function headObject(send: Send, { bucket, key }: BytesReference): Promise<
       attemptId: found.Metadata?.[ATTEMPT_METADATA] ?? null,
     }
   } catch (error) {
-    const { status } = responseOf(error)
-    if (status === 400) {
+    const { status = 0 } = responseOf(error)
+    if (status >= 400 && status < 500 && status !== 404) {
       // A response to HEAD has no body, so find out the reason with another request.
-      const encrypted = await customerEncrypted(send, { bucket, key })
-      if (encrypted !== undefined) return encrypted
+      const reason = await refusalOfGet(send, { bucket, key })
+      if (isCustomerEncryption(reason)) return encryptedObject(send, { bucket, key })
+      throw reason ?? error
     }
     if (status !== 404) throw error
   }
@@ -153,21 +154,26 @@ async function listedSize(send: Send, { bucket, key }: BytesReference): Promise<
   return (await send(command)).Contents?.[0]?.Size
 }
 
-/** Describes an object that only its writer can decrypt (SSE-C), without an attempt id. Returns `undefined` for any other. */
-async function customerEncrypted(
-  send: Send,
-  { bucket, key }: BytesReference,
-): Promise<StoredBytes | null | undefined> {
+/** Returns how the service refuses to return an object, or `null` if it doesn't. */
+async function refusalOfGet(send: Send, { bucket, key }: BytesReference): Promise<unknown> {
   try {
-    const command = new GetObjectCommand({ Bucket: bucket, Key: key, Range: 'bytes=0-0' })
-    const { Body } = await send(command)
+    const { Body } = await send(new GetObjectCommand({ Bucket: bucket, Key: key, Range: 'bytes=0-0' }))
     await Body?.transformToByteArray()
-    return undefined
+    return null
   } catch (error) {
-    const isEncrypted = responseOf(error).status === 400 && /encrypt|SSE/i.test((error as Error).message)
-    if (!isEncrypted) return undefined
+    const { status = 0 } = responseOf(error)
+    return status >= 400 && status < 500 && status !== 404 ? error : null
   }
-  const size = await listedSize(send, { bucket, key })
+}
+
+/** Returns whether only the writer of an object can read it, by its own key (SSE-C). */
+function isCustomerEncryption(error: unknown): boolean {
+  return responseOf(error).status === 400 && /encrypt|SSE/i.test((error as Error).message)
+}
+
+/** Describes an object that only its writer can decrypt, without an attempt id. */
+async function encryptedObject(send: Send, at: BytesReference): Promise<StoredBytes | null> {
+  const size = await listedSize(send, at)
   return size === undefined ? null : { size, contentType: null, eTag: null, attemptId: null }
 }
 

@@ -109,6 +109,31 @@ else {
       },
     )
 
+    it('is not harmed by 200 readers that leave, nor ends one that pauses for less than idleSeconds', async () => {
+      const own = service()
+      const body = pattern(4 * MIB)
+      const { key, storageKey } = await own.s3.files.put({ ...FILE, scope: ANN, filename: 'a', body })
+      const leave = async () => {
+        const reader = (await own.s3.files.get({ key })).body.getReader()
+        await reader.read()
+        await reader.cancel()
+      }
+      for (let left = 0; left < 200; left += 20) await Promise.all(Array.from({ length: 20 }, leave))
+
+      const at = { bucket, key: storageKey! }
+      const paused = async (idleSeconds: number) => {
+        const reader = (await s3Storage({ client, idleSeconds }).read!(at))!.getReader()
+        return { reader, first: (await reader.read()).value! }
+      }
+      const [short, long] = [await paused(0.2), await paused(60)]
+      await expect(short.reader.closed).rejects.toThrow('nothing read the body for 0.2 s')
+      const chunks = [long.first]
+      for (let next = await long.reader.read(); !next.done; next = await long.reader.read())
+        chunks.push(next.value)
+      expect(Buffer.compare(Buffer.concat(chunks), body)).toBe(0)
+      await eraseScope(own.s3, { scope: ANN })
+    })
+
     it('takes the last part of a large file with maxParts, and without it refuses more than 1000', async () => {
       const size = 999 * 9 * MIB + 5
       const lastPart = async (options: Partial<S3StorageOptions>) => {
