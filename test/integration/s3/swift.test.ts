@@ -35,13 +35,19 @@ else {
       })
     }
 
-    /** Counts the parts of large objects, which Swift keeps in another container that S3 doesn't show. */
-    async function countSegments(): Promise<number> {
+    /** Signs in to Swift's own API. */
+    async function swiftAPI() {
       const { accessKeyId, secretAccessKey } = server.owner
       const signIn = { 'x-auth-user': accessKeyId, 'x-auth-key': secretAccessKey }
       const { headers } = await fetch(`${server.endpoint}/auth/v1.0`, { headers: signIn })
-      const url = `${headers.get('x-storage-url')}/${bucket}+segments?format=json`
-      const response = await fetch(url, { headers: { 'x-auth-token': headers.get('x-auth-token')! } })
+      return { url: headers.get('x-storage-url')!, token: headers.get('x-auth-token')! }
+    }
+
+    /** Counts the parts of large objects, which Swift keeps in another container that S3 doesn't show. */
+    async function countSegments(): Promise<number> {
+      const { url, token } = await swiftAPI()
+      const segments = `${url}/${bucket}+segments?format=json`
+      const response = await fetch(segments, { headers: { 'x-auth-token': token } })
       return response.status === 404 ? 0 : ((await response.json()) as unknown[]).length
     }
 
@@ -132,6 +138,32 @@ else {
         chunks.push(next.value)
       expect(Buffer.compare(Buffer.concat(chunks), body)).toBe(0)
       await eraseScope(own.s3, { scope: ANN })
+    })
+
+    it('takes requests of pages with two settings of its operator, one of the gateway and one of the container', async () => {
+      const { url, headers } = (await service().as(ANN).begun(FILE)).upload
+      const origin = 'https://app.example'
+      const preflight = async () => {
+        const asked = { 'access-control-request-method': 'PUT' }
+        const names = Object.keys(headers).join(', ')
+        const init = {
+          method: 'OPTIONS',
+          headers: { ...asked, origin, 'access-control-request-headers': names },
+        }
+        return (await fetch(url, init)).status
+      }
+      const sent = async () => {
+        const body = bytesOfSize(3)
+        const response = await fetch(url, { method: 'PUT', headers: { ...headers, origin }, body })
+        return [response.status, response.headers.get('access-control-allow-origin')]
+      }
+      // The gateway of the tests has the first setting.
+      expect([await preflight(), await sent()]).toEqual([200, [200, null]])
+      const { url: storageURL, token } = await swiftAPI()
+      const settings = { 'x-container-meta-access-control-allow-origin': origin }
+      const container = { method: 'POST', headers: { ...settings, 'x-auth-token': token } }
+      expect((await fetch(`${storageURL}/${bucket}`, container)).ok).toBe(true)
+      expect([await preflight(), await sent()]).toEqual([200, [200, origin]])
     })
 
     it('takes the last part of a large file with maxParts, and without it refuses more than 1000', async () => {
