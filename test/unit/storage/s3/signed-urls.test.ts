@@ -214,6 +214,21 @@ describe('a URL', () => {
     },
   )
 
+  it('has a header that a middleware adds for requesters who pay in its query', async () => {
+    const client = clientOf()
+    client.middlewareStack.add(
+      (next) => (args) => {
+        const { headers } = args.request as { readonly headers: Record<string, string> }
+        headers['x-amz-request-payer'] = 'requester'
+        return next(args)
+      },
+      { step: 'build' },
+    )
+    const { searchParams } = new URL(await upload(s3Storage({ client }), 'bucket', 'a'))
+    expect(searchParams.get('x-amz-request-payer')).toBe('requester')
+    expect(searchParams.get('X-Amz-SignedHeaders')).not.toContain('payer')
+  })
+
   it('is built by the SDK if the application added middleware to the client', async () => {
     const client = clientOf()
     client.middlewareStack.add(
