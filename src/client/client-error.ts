@@ -5,7 +5,7 @@ import type { ErrorCode, ErrorParams } from '../core/errors.js'
  * signal, or because another account has signed in before the upload started), `TIMEOUT` (by `timeoutSeconds`),
  * `FILE_UNREADABLE` (the file was changed or removed, or is a folder) and `CODE_UNAVAILABLE` (the code for uploads could not be
  * loaded). `UNEXPECTED_RESPONSE` is a response that isn't from this API, such as a proxy's error page; `params.body` has its
- * first 500 characters.
+ * first 500 characters, and `params.code` the `code` of a JSON body.
  */
 export type S3ClientErrorCode =
   | ErrorCode
@@ -75,21 +75,42 @@ export interface HttpResponse {
   readonly retryAfter: string | null
 }
 
+/** The server's codes. A response with any other comes from elsewhere, whatever its shape. */
+const OWN_CODES = {
+  VALIDATION_ERROR: 1,
+  INVALID_CURSOR: 1,
+  UNAUTHORIZED: 1,
+  FORBIDDEN: 1,
+  OBJECT_NOT_FOUND: 1,
+  NOT_FOUND: 1,
+  METHOD_NOT_ALLOWED: 1,
+  KEY_CONFLICT: 1,
+  UPLOAD_MISMATCH: 1,
+  QUOTA_EXCEEDED: 1,
+  FILE_TOO_LARGE: 1,
+  CONTENT_TYPE_NOT_ALLOWED: 1,
+  STORAGE_UNAVAILABLE: 1,
+  DATABASE_UNAVAILABLE: 1,
+  INTERNAL_ERROR: 1,
+} satisfies Record<ErrorCode, 1>
+
 /**
- * Returns the error of a response. A refusal in this API's format keeps its code, also a code that this version doesn't know.
- * Anything else may come from a proxy, a captive portal or a login page.
+ * Returns the error of a response. A refusal of this API keeps its code. Anything else may come from a proxy, a captive portal, a
+ * login page, or from the application's own middleware, so it proves nothing.
  */
 export function responseError({ status, text, retryAfter }: HttpResponse, asked: Asked): S3ClientError {
   const { code, message, params } = parseObject(text)
-  const isOwn = status >= 400 && typeof code === 'string' && typeof message === 'string'
+  const isOwn =
+    status >= 400 && typeof message === 'string' && Object.keys(OWN_CODES).includes(code as string)
+  const foreign = { body: [...text].slice(0, 500).join(''), ...(typeof code === 'string' && { code }) }
   return new S3ClientError(
-    isOwn ? (code as S3ClientErrorCode) : 'UNEXPECTED_RESPONSE',
+    isOwn ? (code as ErrorCode) : 'UNEXPECTED_RESPONSE',
     isOwn ? message : `unexpected response (${status}).`,
     {
       ...asked,
       status,
       params: {
-        ...(isOwn ? (params as ErrorParams) : { body: [...text].slice(0, 500).join('') }),
+        ...(isOwn ? (params as ErrorParams) : foreign),
         ...(Number(retryAfter) > 0 && { retryAfter: Number(retryAfter) }),
       },
     },

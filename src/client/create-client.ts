@@ -131,14 +131,7 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   // Without a slash between them, a path would change the host.
   const base = root ? root + path.replace(/^\b/, '/') : path
   const request = createApiRequest(base, clientOptions, stall)
-  const context: UploadContext = {
-    ...clientOptions,
-    base,
-    request,
-    stallSeconds: stall,
-    begun: new Set(),
-    cancelled: new Set(),
-  }
+  const context: UploadContext = { ...clientOptions, base, request, stallSeconds: stall }
 
   const uploads = (options: UploadOptions = {}) => limited(options, () => loadUploads(stall))
   const api = {

@@ -1,175 +1,134 @@
-import type * as clientExports from '@svc/db/client'
-import { PutBucketCorsCommand } from '@aws-sdk/client-s3'
-import { createS3Server, db, memoryStorage, type ObjectStorage } from '@svc/db'
-import { expressBinding } from '@svc/db/express'
-import { memoryAdapter } from '@svc/db/memory'
-import { s3Storage } from '@svc/db/s3'
-import express from 'express'
+import { mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Response } from 'express'
 import fc from 'fast-check'
-import { chromium, type Browser, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findServer } from '../servers/found-server.js'
-import { startHttpServer, type HttpServer } from '../servers/http-server.js'
+import { expect, it, type TestContext } from 'vitest'
 import { until } from '../until.js'
-import { RADOSGW } from '../servers/radosgw.js'
-import { findChromium, openContext } from './chromium.js'
-import { clientScript } from './client-page.js'
-import { openBucket, type DemoBucket } from './demo-bucket.js'
+import { bytesOf, content, cutOff, type Content } from './contents.js'
+import { describeInEngines, PLAIN_HOST } from './engines/engines.js'
+import type { Engine } from './engines/engine.js'
+import { chooseFile, openEngineSession, outcomeOf, startUpload, untilLoaded } from './engines/session.js'
 
-declare global {
-  interface Window {
-    client: typeof clientExports
+/** What the file becomes while the last call sends it, and how many of its PUTs the bucket reads before that. */
+const change = fc.record({ content, puts: fc.integer({ min: 0, max: 5 }) })
+
+await describeInEngines('a resumed upload', (engine) => {
+  it.for(['127.0.0.1', PLAIN_HOST])(
+    'at http://%s stores the file of the last call, byte for byte',
+    async (host, test) => {
+      const page = await openResumable(engine(), host, test)
+      const { server, tab } = page
+      const isSecure = await tab.evaluate(() => [!!crypto.subtle, 'locks' in navigator])
+      expect(isSecure).toEqual(host === PLAIN_HOST ? [false, false] : [true, true])
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(cutOff, { minLength: 1, maxLength: 2 }),
+          content,
+          fc.option(change),
+          async (cutOffs, last, changed) => {
+            for (const { content: each, held } of cutOffs) {
+              await page.write(each)
+              page.plan((index) => held.includes(index))
+              await startUpload(tab, {})
+              let isOver = false
+              const over = outcomeOf(tab).then(
+                () => (isOver = true),
+                () => (isOver = true),
+              )
+              await until(() => isOver || page.isCut())
+              await page.open()
+              await over
+            }
+            await page.write(last)
+            page.plan((index) => changed !== null && index >= changed.puts)
+            await startUpload(tab, {})
+            let isOver = false
+            const outcome = outcomeOf(tab).finally(() => (isOver = true))
+            if (changed) {
+              await until(() => isOver || page.isCut())
+              await page.write(changed.content, true)
+              page.release()
+            }
+            const { result, key } = await outcome
+            if (changed && result === 'FILE_UNREADABLE') return
+            expect(result).toBe('active')
+            const stored = await server.bytesOf(key!)
+            const isWhole = [last, ...(changed ? [changed.content] : [])].some((one) =>
+              stored.equals(bytesOf(one)),
+            )
+            expect(isWhole).toBe(true)
+          },
+        ),
+        { numRuns: 5, endOnFailure: true },
+      )
+    },
+  )
+})
+
+/** Opens a session whose bucket holds parts, with a file on disk that the page has chosen. */
+async function openResumable(engine: Engine, host: string, test: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-db-contents-'))
+  test.onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'film.mp4')
+  const { server, tab } = await openEngineSession(engine, test)
+
+  let isHeld: (index: number) => boolean = () => false
+  let held: (() => void)[] = []
+  let [begun, signed, arrived] = [0, 0, 0]
+  server.lie((line, _call, res, serve) => {
+    if (line === 'POST /multipart/parts') countParts(res, (count) => (signed += count))
+    if (line === 'PUT') {
+      res.on('finish', () => {
+        if (res.statusCode === 200) arrived++
+      })
+      if (isHeld(begun++)) return void held.push(serve)
+    }
+    serve()
+  })
+  const open = async () => {
+    await tab.goto(server.url.replace('127.0.0.1', host))
+    await untilLoaded(tab)
+  }
+  await open()
+  return {
+    server,
+    tab,
+    open,
+    /** Writes the file, and chooses it. In place, it stays chosen, and keeps its time, so that no browser notices. */
+    write: async (next: Content, isInPlace = false) => {
+      if (!isInPlace) {
+        rmSync(file, { force: true })
+        writeFileSync(file, bytesOf(next))
+        return chooseFile(tab, file)
+      }
+      const { atime, mtime } = statSync(file)
+      writeFileSync(file, bytesOf(next), { flag: 'r+' })
+      utimesSync(file, atime, mtime)
+    },
+    /** Which of the parts that are sent next to hold, by the order in which they come. */
+    plan: (next: (index: number) => boolean) => {
+      isHeld = next
+      held = []
+      ;[begun, signed, arrived] = [0, 0, 0]
+    },
+    /** Whether all that has come and isn't held has arrived, and the held parts keep the others from coming. */
+    isCut: () =>
+      held.length > 0 && arrived + held.length === begun && (held.length === 4 || begun === signed),
+    /** Serves what was held. */
+    release: () => {
+      isHeld = () => false
+      for (const serve of held) serve()
+    },
   }
 }
 
-const PART = 8 * 1024 ** 2
-/** Three parts, the last of them small. */
-const SIZE = 2 * PART + 3
-/** Not a host that browsers trust without TLS, so its pages have neither `crypto.subtle` nor locks. */
-const PLAIN_HOST = 'files.test'
-
-interface Content {
-  /** What each part is filled with. */
-  readonly fills: readonly number[]
-  /** Where a byte differs. */
-  readonly edit: number
+/** Tells how many URLs a response has. */
+function countParts(res: Response, tell: (count: number) => void): void {
+  const end = res.end.bind(res) as (body: unknown) => Response
+  res.end = ((body: unknown) => {
+    const { parts = [] } = JSON.parse(String(body)) as { parts?: unknown[] }
+    tell(parts.length)
+    return end(body)
+  }) as Response['end']
 }
-
-const content = fc.record<Content>({
-  fills: fc.array(fc.constantFrom(0, 1), { minLength: 3, maxLength: 3 }),
-  edit: fc.oneof(fc.nat(SIZE - 1), fc.constantFrom(0, PART - 1, PART, SIZE - 1)),
-})
-
-/** A call that a reload cuts off while these parts are on their way, and the others have arrived. */
-const cutOff = fc.record({ content, held: fc.subarray([0, 1, 2], { minLength: 1, maxLength: 2 }) })
-
-function bytesOf({ fills, edit }: Content): Uint8Array {
-  // A `Buffer` would refuse what is beyond its end.
-  const bytes = new Uint8Array(SIZE)
-  for (const [index, fill] of fills.entries()) bytes.fill(fill, index * PART, (index + 1) * PART)
-  bytes[edit] = 9
-  return bytes
-}
-
-/** Uploads a file in the page. All have the same name, size and time. */
-function upload(page: Page, { fills, edit }: Content): Promise<string> {
-  return page.evaluate(
-    async ([fills, edit, part, size]) => {
-      const bytes = new Uint8Array(size)
-      fills.forEach((fill, index) => bytes.fill(fill, index * part, (index + 1) * part))
-      bytes[edit] = 9
-      const { api } = window.client.createS3Client({ plugins: [] })
-      return (await api.upload(new File([bytes], 'film.mp4', { lastModified: 1 }))).key
-    },
-    [fills, edit, PART, SIZE] as const,
-  )
-}
-
-const executablePath = await findChromium()
-const radosgw = await findServer(RADOSGW)
-if ('reason' in radosgw) console.warn(`Skipped: uploads to a bucket. There is ${radosgw.reason}`)
-
-describe.skipIf(executablePath === null)('a resumed upload in a browser', () => {
-  let browser: Browser
-  let bucket: DemoBucket | undefined
-  beforeAll(async () => {
-    const args = [`--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`]
-    browser = await chromium.launch({ executablePath: executablePath ?? '', timeout: 0, args })
-    if ('reason' in radosgw) return
-    bucket = await openBucket(radosgw.url)
-    const rule = { AllowedOrigins: ['*'], AllowedMethods: ['PUT'], AllowedHeaders: ['*'] }
-    await bucket.client.send(
-      new PutBucketCorsCommand({ Bucket: bucket.name, CORSConfiguration: { CORSRules: [rule] } }),
-    )
-  })
-  afterAll(async () => {
-    await browser.close()
-    await bucket?.remove()
-    if (!('reason' in radosgw)) await radosgw.stop()
-  })
-
-  describe.each(['memory storage', 'radosgw'] as const)('on %s', (kind) => {
-    let server: HttpServer
-    let s3: ReturnType<typeof start>
-    const start = (storage: ObjectStorage, name: string) =>
-      createS3Server({
-        storage,
-        bucket: name,
-        plugins: [db({ client: memoryAdapter(), resolveScope: () => 'ada' })],
-      })
-    beforeAll(async () => {
-      if (kind === 'radosgw' && !bucket) return
-      s3 =
-        bucket && kind === 'radosgw'
-          ? start(s3Storage({ client: bucket.client }), bucket.name)
-          : start(memoryStorage(), 'files')
-      const script = await clientScript
-      const app = express()
-      app.get('/', (_req, res) => void res.type('html').send(`<script type="module">${script}</script>`))
-      app.use(expressBinding(s3))
-      server = await startHttpServer((req, res) => void app(req, res))
-    })
-    afterAll(() => server?.stop())
-
-    it.skipIf(kind === 'radosgw' && 'reason' in radosgw).each(['127.0.0.1', PLAIN_HOST])(
-      'at http://%s stores the file of the last call, byte for byte',
-      async (host) => {
-        const context = await openContext(browser)
-        const page = await context.newPage()
-        /** Which of the parts that are sent to hold, how many will be sent, and how many have arrived. */
-        let plan: readonly number[] = []
-        let [begun, signed, arrived] = [0, NaN, 0]
-        await page.route(
-          () => true,
-          (route) => {
-            const isHeld = route.request().method() === 'PUT' && plan.includes(begun++)
-            return isHeld ? undefined : route.continue()
-          },
-        )
-        page.on('response', (response) => {
-          if (response.request().method() === 'PUT' && response.ok()) arrived++
-          if (!response.url().endsWith('/multipart/parts')) return
-          void response.json().then(({ parts }: { parts: unknown[] }) => (signed = parts.length))
-        })
-        const open = async () => {
-          await page.goto(server.url.replace('127.0.0.1', host))
-          await page.waitForFunction(() => 'client' in window)
-        }
-        await open()
-        const isPlain = host === PLAIN_HOST
-        expect(await page.evaluate(() => [!!crypto.subtle, 'locks' in navigator])).toEqual([
-          !isPlain,
-          !isPlain,
-        ])
-        await fc.assert(
-          fc.asyncProperty(
-            fc.array(cutOff, { minLength: 1, maxLength: 2 }),
-            content,
-            async (cutOffs, last) => {
-              for (const { content: each, held } of cutOffs) {
-                plan = held
-                ;[begun, signed, arrived] = [0, NaN, 0]
-                let isOver = false
-                const call = upload(page, each).then(
-                  () => (isOver = true),
-                  () => (isOver = true),
-                )
-                const isCut = () => arrived === signed - held.filter((index) => index < signed).length
-                await until(() => isOver || isCut())
-                await open()
-                await call
-              }
-              plan = []
-              const key = await upload(page, last)
-              const { body } = await s3.files.get({ key })
-              const stored = Buffer.from(await new Response(body).arrayBuffer())
-              expect(stored.equals(bytesOf(last))).toBe(true)
-            },
-          ),
-          { numRuns: 3, endOnFailure: true },
-        )
-        await context.close()
-      },
-    )
-  })
-})

@@ -6,8 +6,16 @@ import { memoryAdapter } from '@svc/db/memory'
 import { build } from 'esbuild'
 import express, { type Response } from 'express'
 import { startHttpServer } from '../servers/http-server.js'
+import { slowLineTo } from '../servers/slow-line.js'
 
 const CLIENT = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
+
+/** A service worker that answers each request of its pages, as those of frameworks do by default. */
+const PASSING_WORKER = `
+  addEventListener('install', () => skipWaiting())
+  addEventListener('activate', (event) => event.waitUntil(clients.claim()))
+  addEventListener('fetch', (event) => event.respondWith(fetch(event.request)))
+`
 
 /** How the bucket handles uploads. */
 export type BucketFault = 'none' | 'cut before' | 'cut after' | 'hold'
@@ -41,6 +49,8 @@ export interface ClientPageOptions {
   readonly policyOf?: PolicyOf
   /** The clock of server and bucket. */
   readonly now?: () => Date
+  /** How many bytes a second the line to the bucket carries. Default: any number. */
+  readonly bytesPerSecond?: number
 }
 
 /** Returns the Content-Security-Policy of a page, given the origin of the bucket. */
@@ -50,6 +60,7 @@ export type PolicyOf = (bucketOrigin: string) => string
 export async function startClientPage({
   policyOf,
   now = () => new Date(),
+  bytesPerSecond,
 }: ClientPageOptions = {}): Promise<ClientPage> {
   const script = await clientScript
   const objects = memoryAdapter({ now })
@@ -68,8 +79,10 @@ export async function startClientPage({
 
   const bucket = express()
   const bucketServer = await startHttpServer((req, res) => void bucket(req, res))
+  const line = bytesPerSecond === undefined ? null : await slowLineTo(bucketServer.url, bytesPerSecond)
+  const bucketURL = line ? line.url : bucketServer.url
   const s3 = createS3Server({
-    storage: memoryStorage({ baseURL: `${bucketServer.url}/api/s3/_storage`, now }),
+    storage: memoryStorage({ baseURL: `${bucketURL}/api/s3/_storage`, now }),
     bucket: 'files',
     now,
     plugins: [
@@ -109,9 +122,10 @@ export async function startClientPage({
 
   const app = express()
   app.get('/', (_req, res) => {
-    if (policyOf) res.set('content-security-policy', policyOf(bucketServer.url))
+    if (policyOf) res.set('content-security-policy', policyOf(bucketURL))
     res.cookie('session', 'secret').type('html').send(`<script type="module">${script}</script>`)
   })
+  app.get('/worker.js', (_req, res) => void res.type('js').send(PASSING_WORKER))
   app.use((req, res, next) => {
     const line = `${req.method} ${req.path.replace('/api/s3', '')}`
     toAPI.push(line)
@@ -138,7 +152,7 @@ export async function startClientPage({
     fail: (next) => (fault = next),
     lie: (next) => (lie = next),
     stop: async () => {
-      await Promise.all([appServer.stop(), bucketServer.stop()])
+      await Promise.all([appServer.stop(), line?.stop(), bucketServer.stop()])
     },
   }
 }

@@ -18,6 +18,11 @@ export interface StartedInParts {
   readonly partSize: number
 }
 
+/** A page of the parts that are in the bucket. */
+export interface ListedParts extends Pick<StartedInParts, 'partSize'> {
+  readonly parts: readonly { readonly partNumber: number; readonly size: number }[]
+}
+
 /** In the order in which the parts were named. */
 export interface SignedPart {
   readonly url: string
@@ -41,11 +46,14 @@ export function attemptCalls(
         signal,
       }),
 
-    /** Reports the last failure. Rejects with `OBJECT_NOT_FOUND` if the server or the bucket doesn't know the attempt. */
-    list: (limit: CallOptions) =>
-      request<Pick<StartedInParts, 'partSize'>>('POST', '/multipart/list', {
+    /**
+     * Lists the parts in the bucket with numbers above `after`, and reports the last failure. Rejects with `OBJECT_NOT_FOUND` if the
+     * server or the bucket doesn't know the attempt.
+     */
+    list: (limit: CallOptions, after?: number) =>
+      request<ListedParts>('POST', '/multipart/list', {
         ...limit,
-        body: { ...ids, failure },
+        body: { ...ids, after, failure },
         answer: 'partSize',
       }),
 

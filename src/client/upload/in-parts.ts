@@ -4,6 +4,7 @@ import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
 import {
   attemptCalls,
   conclude,
+  END_LIMIT,
   isGone,
   isWhole,
   loadedOf,
@@ -11,9 +12,9 @@ import {
   skewOf,
   type StartedInParts,
 } from './attempt.js'
-import { readPart } from './digest.js'
 import { inOneTab, type KeptAttempt, quietly, type Slot } from './kept-attempts.js'
-import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
+import { digestOf, readPart } from './read.js'
+import { isTransient, onPage, retry, statusOf, throwIfAborted } from './retry.js'
 import { fourAtOnce, type Transfer } from './transfer.js'
 
 /** How long the first URLs of an upload may take, in milliseconds. */
@@ -63,6 +64,7 @@ function finish(
 ): Promise<DbClientObject> {
   const { phase, signal } = transfer
   const calls = attemptCalls(slot, attempt)
+  let isUnchanged = false
   const sendListed = async () => {
     attempt.partSize = (await retry(() => calls.list({ signal }), transfer)).partSize
     await sendMissing(transfer, slot, attempt)
@@ -75,8 +77,10 @@ function finish(
     if (!isWhole(attempt)) await (isNew ? sendMissing(transfer, slot, attempt) : sendListed())
     store(slot, attempt)
     return retry(
-      () => {
+      async () => {
         phase.enter('confirming')
+        if (!isUnchanged) await checkUnchanged(transfer, attempt)
+        isUnchanged = true
         return calls.finish(transfer)
       },
       transfer,
@@ -84,6 +88,7 @@ function finish(
         if (!isCode(error, 'UPLOAD_MISMATCH')) return isTransient(error)
         // The bucket lost a part that it had accepted, or has put all parts together and shows the file late.
         attempt.digests = attempt.digests.map(String)
+        isUnchanged = false
         await sendListed().catch((gone: unknown) => {
           if (!isGone(gone)) throw gone
         })
@@ -98,21 +103,41 @@ function finish(
  * Compares the file with every part that was begun. Rejects with `UPLOAD_MISMATCH` if one differs, so that another upload begins.
  * In the kept upload, a request whose response was lost could still replace a part of this file.
  */
-async function compare(
-  { file, progress, signal }: Transfer,
-  { digests, partSize }: KeptAttempt,
-): Promise<void> {
+async function compare(transfer: Transfer, attempt: KeptAttempt): Promise<void> {
   let compared = 0
+  await eachDigest(transfer, attempt, (known, digest, size) => {
+    if (digest !== String(known)) {
+      // If the upload turns out to be complete, it is another file's object.
+      attempt.digests.length = 0
+      throw new S3ClientError('UPLOAD_MISMATCH', '')
+    }
+    if (Array.isArray(known)) transfer.progress((compared += size))
+  })
+}
+
+/**
+ * Reads all parts once more, after the last one was read for the first time. If all are the same as before, the file was this whole in
+ * between. Not every browser notices that a file is written while it is read.
+ */
+function checkUnchanged(transfer: Transfer, attempt: KeptAttempt): Promise<void> {
+  return eachDigest(transfer, attempt, (known, digest) => {
+    if (digest !== String(known)) {
+      throw new S3ClientError('FILE_UNREADABLE', 'The file was changed while it was uploaded.')
+    }
+  })
+}
+
+/** Computes the digest of every part that was begun. */
+async function eachDigest(
+  { file, signal }: Transfer,
+  { digests, partSize }: KeptAttempt,
+  check: (known: KeptAttempt['digests'][number], digest: string, size: number) => void,
+): Promise<void> {
   await fourAtOnce([...digests.entries()], async ([number, known]) => {
     throwIfAborted(signal)
     if (!known) return
     const part = file.slice((number - 1) * partSize!, number * partSize!)
-    if ((await readPart(part))[1] !== String(known)) {
-      // If the upload turns out to be complete, it is another file's object.
-      digests.length = 0
-      throw new S3ClientError('UPLOAD_MISMATCH', '')
-    }
-    if (Array.isArray(known)) progress((compared += part.size))
+    check(known, String(await digestOf(part, signal)), part.size)
   })
 }
 
@@ -129,11 +154,8 @@ const URL_BATCH_SIZE = 8
 const STORE_INTERVAL = 1000
 
 /** Sends the missing parts, several at once, and retries failed ones. Rejects once all retries of a part have failed. */
-async function sendMissing(
-  { file, put, progress, phase, signal }: Transfer,
-  slot: Slot,
-  attempt: KeptAttempt,
-): Promise<void> {
+async function sendMissing(transfer: Transfer, slot: Slot, attempt: KeptAttempt): Promise<void> {
+  const { file, put, progress, phase, signal, traffic } = transfer
   const partSize = attempt.partSize!
   phase.enter('sending')
   const missing: number[] = []
@@ -146,48 +168,87 @@ async function sendMissing(
     sent[part] = bytes
     progress(sent.reduce((sum, each) => sum + each))
   }
-  const { sign } = attemptCalls(slot, attempt)
-  const batches: Record<number, ReturnType<typeof sign>> = {}
-  const storeQuietly = () => quietly(() => store(slot, attempt))
+  const calls = attemptCalls(slot, attempt)
+  const batches: Record<number, ReturnType<typeof calls.sign>> = {}
+  const storeQuietly = () => void quietly(() => store(slot, attempt))
   const timer = setInterval(storeQuietly, STORE_INTERVAL)
+  const stopListening = onPage('pagehide', storeQuietly)
 
   // Stops all parts on the caller's signal, and when one part has finally failed.
   await limited({ signal }, async (stopped) => {
     report(0, loadedOf(attempt))
-    // Node.js has no such function.
-    quietly(() => addEventListener('pagehide', storeQuietly, { signal: stopped }))
     await fourAtOnce([...missing.keys()], (index) => sendPart(index, stopped))
-  }).finally(() => clearInterval(timer))
+  }).finally(() => {
+    clearInterval(timer)
+    stopListening()
+  })
 
   async function sendPart(index: number, stopped: AbortSignal): Promise<void> {
     const part = missing[index]!
     const slice = file.slice((part - 1) * partSize, part * partSize)
-    const [bytes, digest] = await readPart(slice)
-    // So that the digest is that of what is sent, whatever happens to the file. Chromium sends the bytes of an ArrayBuffer ten
-    // times slower than those of a Blob.
-    const body = digest ? new Blob([bytes]) : slice
-    const first = index - (index % URL_BATCH_SIZE)
+    let body: Blob | undefined
+    let digest: string | undefined
+    let isThere = false
+
     const send = async () => {
-      const batch = batches[first] || sign(missing.slice(first, first + URL_BATCH_SIZE), stopped)
-      batches[first] = batch
-      const { url, expiresAt } = (await batch).parts[index - first]!
-      attempt.until = Date.parse(expiresAt) + attempt.skew!
+      if (isThere) return
+      // Once, so that the digest is that of what is sent, whatever happens to the file.
+      if (!body) [body, digest] = await readPart(slice, stopped)
+      const url = await urlOf(index, stopped)
       // Without a digest, it equals no part of a later call.
       attempt.digests[part] = String(digest)
-      // Without locks, another page may go on with the attempt at any time. It must know of this part.
-      if (!('locks' in Object(globalThis.navigator))) store(slot, attempt)
+      // Without a lock, another page may go on with the attempt at any time. It must know of this part.
+      if (!slot.isLocked()) store(slot, attempt)
       await put(
         { method: 'PUT', url, headers: {} },
         { file: body, progress: (bytes) => report(part, bytes), signal: stopped },
       )
-      attempt.digests[part] = [digest]
-      report(part, slice.size)
     }
-    await retry(send, { signal: stopped, phase }, (error) => {
-      // Each retry gets a new URL, because the previous one may have expired.
-      delete batches[first]
-      // Any refusal by the bucket may pass: 403 is an expired URL, 409 another writer. 404: the upload was aborted or completed.
-      return isTransient(error) || ((error as S3ClientError).path === null && statusOf(error) !== 404)
-    })
+    const isInBucket = async () => {
+      const { parts } = await calls.list({ ...END_LIMIT, signal: stopped }, part - 1)
+      return parts.some(({ partNumber, size }) => partNumber === part && size === slice.size)
+    }
+    await retry(
+      async () => {
+        const leave = await traffic.puts.enter(transfer, stopped)
+        await send().finally(leave)
+      },
+      { signal: stopped, phase },
+      async (error, failures) => {
+        // Each retry gets a new URL, because the previous one may have expired.
+        delete batches[batchOf(index)]
+        // The part may have arrived, if only the response can't be read.
+        if (failures === 2 && isCode(error, 'NETWORK_ERROR')) isThere = await isInBucket().catch(unlessGone)
+        // Any refusal by the bucket may pass: 403 is an expired URL, 409 another writer. 404: the upload was aborted or completed.
+        return isTransient(error) || ((error as S3ClientError).path === null && statusOf(error) !== 404)
+      },
+    )
+    attempt.digests[part] = [digest]
+    report(part, slice.size)
   }
+
+  async function urlOf(index: number, stopped: AbortSignal): Promise<string> {
+    const first = batchOf(index)
+    for (let isFresh = false; ; isFresh = true) {
+      const batch = batches[first] || calls.sign(missing.slice(first, first + URL_BATCH_SIZE), stopped)
+      batches[first] = batch
+      const { url, expiresAt } = (await batch).parts[index - first]!
+      const until = Date.parse(expiresAt) + attempt.skew!
+      if (isFresh || until > Date.now()) {
+        attempt.until = until
+        return url
+      }
+      // It has expired while the part waited in line.
+      if (batches[first] === batch) delete batches[first]
+    }
+  }
+}
+
+/** Returns the index of the first part whose URL is requested together with that of the part at `index`. */
+const batchOf = (index: number) => index - (index % URL_BATCH_SIZE)
+
+/** Ignores an error that doesn't prove that the attempt has ended. */
+function unlessGone(error: unknown): false {
+  if (isGone(error)) throw error
+  return false
 }

@@ -2,6 +2,7 @@ import type { DbClientObject } from '../../core/store/records.js'
 import type { ApiRequest } from '../api-request.js'
 import type { Account } from '../call-options.js'
 import { withoutResponse } from '../client-error.js'
+import { onPage } from './retry.js'
 import type { UploadContext } from './upload-request.js'
 
 /** What the browser keeps of an attempt until it is confirmed or ended: the pending object, and how to go on. */
@@ -44,9 +45,13 @@ export interface Slot {
   readonly request: ApiRequest
   /** Whether the attempt's account is still signed in. If not, the server doesn't know the attempt. */
   readonly isCurrent: () => boolean
+  /** Returns what is there as it is stored. */
+  readonly text: () => string | null | undefined
   /** Returns `null` if nothing is there, or nothing valid. */
   readonly read: () => KeptAttempt | null
-  /** Whether another page wrote last, and so has resumed the attempt. With locks, this can't happen. */
+  /** Whether the work on the slot holds its lock, so that no other page can resume the attempt. */
+  readonly isLocked: () => boolean
+  /** Whether another page wrote last, and so has resumed the attempt. With a lock, this can't happen. */
   readonly isTaken: () => boolean
   readonly write: (attempt: KeptAttempt) => void
   readonly clear: () => void
@@ -75,11 +80,10 @@ export function keptAttempts(context: UploadContext) {
   const prefix = `@svc/db attempt ${JSON.stringify([base, account])} `
   const isCurrent = () => accountOf(option) === account
   const slotOf = (name: string): Slot => {
+    const text = () => quietly(() => inMemory.get(name) || storage().getItem(name))
     const read = (): StoredAttempt | null => {
-      const attempt = quietly(
-        // JSON.parse reads `null` as the text.
-        () => JSON.parse(inMemory.get(name) || storage().getItem(name)!) as StoredAttempt | null,
-      )
+      // JSON.parse reads `null` as the text.
+      const attempt = quietly(() => JSON.parse(text()!) as StoredAttempt | null)
       if (!attempt || !attempt.object) return null
       if (!Array.isArray(attempt.digests) || !(attempt.partSize! > 0)) {
         attempt.digests = []
@@ -91,7 +95,9 @@ export function keptAttempts(context: UploadContext) {
       name,
       request,
       isCurrent,
+      text,
       read,
+      isLocked: () => locked.has(name),
       isTaken: () => (read() || { page: PAGE }).page !== PAGE,
       write(attempt) {
         const text = JSON.stringify({ ...attempt, page: PAGE })
@@ -152,6 +158,9 @@ export function quietly<Result>(call: () => Result): Result | undefined {
 /** The slots that this page works on. */
 const busy = new Set<string>()
 
+/** Those of them whose lock it holds. */
+const locked = new Set<string>()
+
 /**
  * Runs `work` on a slot, unless an upload or another tab works on it. Resolves to `undefined` then. Browsers
  * have locks only on secure pages. Without them, this excludes only the work of this page.
@@ -162,19 +171,37 @@ export async function inOneTab<Result>(
 ): Promise<Result | undefined> {
   if (busy.has(name)) return undefined
   busy.add(name)
-  let started = false
-  const start = () => {
-    started = true
-    return work()
+  let run: Promise<Result> | undefined
+  const hold = async () => {
+    try {
+      await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+        if (!lock) return
+        locked.add(name)
+        run ||= work()
+        // Its result is that of the work, not of the lock.
+        await run.catch(() => {})
+      })
+    } catch (error) {
+      locked.delete(name)
+      throw error
+    }
   }
+  const holdAgain = () => {
+    if (!locked.has(name)) hold().catch(() => {})
+  }
+  // WebKit takes the lock of a page away that it keeps for "back", but the work goes on when the page is shown again.
+  const stopListening = onPage('pageshow', holdAgain)
   try {
-    return await navigator.locks.request(name, { ifAvailable: true }, (lock) => (lock ? start() : undefined))
-  } catch (error) {
-    // Without locks, or on a page with an opaque origin, which can't use them.
-    if (started) throw error
-    return await start()
+    await hold().catch(() => {
+      // Without locks, or on a page with an opaque origin, which can't use them.
+      if (run) holdAgain()
+      else run = work()
+    })
+    return await run
   } finally {
+    stopListening()
     busy.delete(name)
+    locked.delete(name)
   }
 }
 

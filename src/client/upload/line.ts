@@ -1,50 +1,69 @@
 import { limited } from '../call-options.js'
-import { isCode } from '../client-error.js'
-import type { DbClientObject } from '../../core/store/records.js'
-import type { trackPhase } from './transfer.js'
-import { throwIfAborted } from './retry.js'
-import type { UploadContext, UploadOptions } from './upload-request.js'
 
-/** Uploads of a client that have begun at once. More would wait for connections while their URLs expire. */
-const MAX_BEGUN = 6
+/** Lets a number of holders in at once, and the others wait. */
+export interface Line {
+  /** How many may be in at once. */
+  size: number
+  /** Returns how many are in. */
+  readonly count: () => number
+  /**
+   * Resolves to a function that leaves the line, once there is room. Of those that wait, an owner that has the fewest places comes
+   * next, then whoever has waited longest. `wait` runs the wait, if there is one.
+   */
+  readonly enter: (
+    owner: object,
+    signal: AbortSignal | null | undefined,
+    wait?: (work: () => Promise<unknown>) => Promise<unknown>,
+  ) => Promise<() => void>
+}
 
-/**
- * Runs an upload once fewer than six of the client have begun, and once those that were cancelled before have given back their
- * quota. Its time begins then. An aborted upload is waited for, and one that takes too long goes on without the caller.
- */
-export async function inLine(
-  { begun, cancelled, stallSeconds }: UploadContext,
-  options: UploadOptions,
-  phase: ReturnType<typeof trackPhase>,
-  work: (signal: AbortSignal) => Promise<DbClientObject>,
-): Promise<DbClientObject> {
-  let leave!: () => void
-  const done = new Promise<void>((resolve) => (leave = resolve)).then(() => {
-    begun.delete(done)
-    cancelled.delete(done)
-  })
-  const enter = async () => {
-    while (begun.size >= MAX_BEGUN) await limited({ signal: options.signal }, () => Promise.race(begun))
-    begun.add(done)
+/** One that leaves wakes one that waits: waking all would take quadratic time. */
+export function createLine(size: number): Line {
+  /** The owner of each place that is taken. */
+  const inside: object[] = []
+  const waiting = new Map<() => void, object>()
+
+  const placesOf = (owner: object) => inside.filter((other) => other === owner).length
+  const leave = (owner: object) => {
+    inside.splice(inside.indexOf(owner), 1)
+    let next: (() => void) | undefined
+    let fewest = Infinity
+    for (const [admit, other] of waiting) {
+      const places = placesOf(other)
+      if (places < fewest) {
+        fewest = places
+        next = admit
+      }
+      if (!places) break
+    }
+    if (next && inside.length < line.size) next()
   }
-  let run: Promise<DbClientObject> | undefined
-  try {
-    await (begun.size >= MAX_BEGUN ? phase.waiting(enter) : enter())
-    return await limited(options, (signal) => {
-      const before = Promise.all(cancelled)
-      run = limited({ timeoutSeconds: stallSeconds }, () => before)
-        .catch(() => undefined)
-        .then(() => {
-          throwIfAborted(signal)
-          return work(signal)
+  const line: Line = {
+    size,
+    count: () => inside.length,
+    async enter(owner, signal, wait = (work) => work()) {
+      if (inside.length < line.size) {
+        inside.push(owner)
+      } else {
+        let admit!: () => void
+        const admitted = new Promise<void>((resolve) => {
+          admit = () => {
+            waiting.delete(admit)
+            inside.push(owner)
+            resolve()
+          }
         })
-      run.then(leave, leave)
-      signal.addEventListener('abort', () => begun.has(done) && cancelled.add(done))
-      return run
-    })
-  } catch (error) {
-    if (!run) leave()
-    else if (!isCode(error, 'TIMEOUT')) return run
-    throw error
+        waiting.set(admit, owner)
+        try {
+          await wait(() => limited({ signal }, () => admitted))
+        } catch (error) {
+          // It may have been admitted meanwhile.
+          if (!waiting.delete(admit)) leave(owner)
+          throw error
+        }
+      }
+      return () => leave(owner)
+    },
   }
+  return line
 }

@@ -1,6 +1,14 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { isCode, type S3ClientError } from '../client-error.js'
-import { attemptCalls, conclude, isGone, newAttempts, skewOf, type StartedInOnePut } from './attempt.js'
+import {
+  attemptCalls,
+  conclude,
+  END_LIMIT,
+  isGone,
+  newAttempts,
+  skewOf,
+  type StartedInOnePut,
+} from './attempt.js'
 import type { KeptAttempt } from './kept-attempts.js'
 import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
@@ -10,7 +18,7 @@ import type { Transfer } from './transfer.js'
  * expired, does all of it once more.
  */
 export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
-  const { phase, signal, put } = transfer
+  const { phase, signal, put, traffic } = transfer
   let isFirst = true
   return newAttempts<StartedInOnePut>(transfer, '/upload', async (slot, { object, upload }) => {
     const until = Date.parse(upload.expiresAt) + skewOf(object)
@@ -27,14 +35,27 @@ export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
     let isRefused = false
 
     const send = async () => {
+      let object: DbClientObject | undefined
       const failure = await retry(
-        () => put(upload, bytes),
+        async () => {
+          const leave = await traffic.puts.enter(transfer, signal)
+          await put(upload, bytes).finally(leave)
+        },
         transfer,
-        (error) => !isExpired() && (isTransient(error) || statusOf(error) === 409),
+        async (error, failures) => {
+          // The bytes may have arrived, if only the response can't be read.
+          if (failures === 2 && isCode(error, 'NETWORK_ERROR')) {
+            object = await attemptCalls(slot, attempt)
+              .finish({ ...END_LIMIT, signal })
+              .catch(() => undefined)
+          }
+          return !object && !isExpired() && (isTransient(error) || statusOf(error) === 409)
+        },
       ).catch((error: unknown) => {
         if (!isInconclusive(error)) throw error
         return error
       })
+      if (object) return object
       throwIfAborted(signal)
       // The bucket has an object here, and only this upload can have written it.
       const isStored = !failure || statusOf(failure) === 412

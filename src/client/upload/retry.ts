@@ -40,9 +40,12 @@ export async function retry<Result>(
   }
 }
 
-/** Returns whether an error comes from the network or from an overloaded or failing server. */
+/** Returns whether an error comes from the network or from an overloaded or failing server, not from one that lacks a feature. */
 export function isTransient(error: unknown): boolean {
-  return isCode(error, 'NETWORK_ERROR') || statusOf(error) === 429 || statusOf(error) >= 500
+  const status = statusOf(error)
+  return (
+    isCode(error, 'NETWORK_ERROR') || status === 429 || (status >= 500 && status !== 501 && status !== 505)
+  )
 }
 
 /** Returns the status of a response, and 0 for any other error. */
@@ -55,14 +58,24 @@ export function throwIfAborted(signal: AbortSignal): void {
 }
 
 /** Resolves after some seconds, or as soon as `event` happens in the page. Rejects if the signal aborts. */
-function pause(signal: AbortSignal, timeoutSeconds: number, event = ''): Promise<unknown> {
-  return limited(
-    { signal, timeoutSeconds },
-    (own) =>
-      new Promise((resolve) => {
-        if (event) addEventListener(event, resolve, { once: true, signal: own })
-      }),
-  ).catch((error: unknown) => {
-    if (signal.aborted) throw error
+export async function pause(signal: AbortSignal, timeoutSeconds: number, event?: string): Promise<void> {
+  let stop: (() => void) | undefined
+  const happened = new Promise<void>((resolve) => {
+    if (event) stop = onPage(event, resolve)
   })
+  try {
+    await limited({ signal, timeoutSeconds }, () => happened)
+  } catch (error) {
+    if (signal.aborted) throw error
+  } finally {
+    if (stop) stop()
+  }
+}
+
+/** Listens to an event of the page, if there is one. Returns a function that ends it: browsers of 2020 ignore the option `signal`. */
+export function onPage(event: string, listener: () => void): () => void {
+  const { addEventListener, removeEventListener } = globalThis
+  if (typeof addEventListener !== 'function') return () => {}
+  addEventListener(event, listener)
+  return () => removeEventListener(event, listener)
 }

@@ -1,3 +1,4 @@
+import type { Traffic } from './begin.js'
 import type { KeptAttempts } from './kept-attempts.js'
 import type { PutBytes, ReportSent } from './transport.js'
 import type { UploadContext, UploadOptions, UploadRequest, UploadState } from './upload-request.js'
@@ -5,6 +6,7 @@ import type { UploadContext, UploadOptions, UploadRequest, UploadState } from '.
 /** A file on its way to the bucket. */
 export interface Transfer extends UploadContext {
   readonly kept: KeptAttempts
+  readonly traffic: Traffic
   readonly put: PutBytes
   readonly file: Blob
   readonly uploadRequest: UploadRequest
@@ -35,8 +37,9 @@ export function trackPhase(onState: UploadOptions['onState']) {
   }
   return {
     enter: (state: 'sending' | 'confirming') => report((phase = state)),
+    isConfirming: () => phase === 'confirming',
     /** Reports `waiting` while `work` runs. */
-    async waiting(work: () => Promise<unknown>): Promise<void> {
+    waiting: async (work: () => Promise<unknown>): Promise<void> => {
       report('waiting')
       await work()
       report(phase)

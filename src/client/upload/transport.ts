@@ -8,6 +8,8 @@ import {
   S3ClientError,
   withoutResponse,
 } from '../client-error.js'
+import { MAX_PUTS, type Traffic, trafficOf } from './begin.js'
+import { readBytes } from './read.js'
 import type { UploadContext } from './upload-request.js'
 
 /** A signed URL, valid only with exactly these headers. */
@@ -31,87 +33,119 @@ interface BytesToSend {
 /** Sends bytes to a signed URL. Rejects if it refuses them, or if there is no response. */
 export type PutBytes = (put: SignedPut, bytes: BytesToSend) => Promise<void>
 
-/** Sends bytes and resolves to the response. `seconds` limits each wait for progress. */
-type Transport = (put: SignedPut, bytes: BytesToSend, seconds: number, asked: Asked) => Promise<HttpResponse>
+/** Sends bytes. `watch` starts the clock of the request anew. */
+type Transport = (
+  put: SignedPut,
+  bytes: BytesToSend,
+  signal: AbortSignal,
+  watch: ReturnType<typeof watchdog>,
+) => Promise<HttpResponse>
 
-/** Bytes for which a body gets one second more, where nothing tells how much of it has been sent. */
+/** Bytes for which a body gets one second more while nothing tells how much of it has been sent. */
 const SENT_PER_SECOND = 64 * 1024
+/** Bytes that the system may still have to send once the browser has given it all of them. */
+const SYSTEM_BUFFER = 4 * 1024 ** 2
 /** Bytes for which the bucket gets one second more to respond. */
 const STORED_PER_SECOND = 16 * 1024 ** 2
 
 /** Prefers `XMLHttpRequest`, because only it reports upload progress, unless the application gave a `fetch`. */
-export function choosePut({ fetch, base, stallSeconds }: UploadContext, file: Blob): PutBytes {
+export function choosePut(context: UploadContext, file: Blob): PutBytes {
+  const { fetch, base, stallSeconds } = context
+  const traffic = trafficOf(context)
   const isFetched = fetch || typeof XMLHttpRequest === 'undefined' || isForeign(file)
-  const withFetch: Transport = ({ url, method, headers }, { file, signal, sent }, seconds, asked) =>
-    exchange({ signal }, seconds + file.size / SENT_PER_SECOND, asked, async (own) => {
+  const withFetch: Transport = ({ url, method, headers }, { file, sent }, signal, watch) =>
+    exchange({ signal }, Infinity, askedOf(method), async (own) => {
       if (sent) sent()
       const body = isKnownToFetch(file) ? file : await readBytes(file)
       // The URL carries the permission. The bucket must not get the application's cookies.
-      return (fetch || globalThis.fetch)(url, { method, headers, body, credentials: 'omit', signal: own })
+      const init: RequestInit = { method, headers, body, credentials: 'omit', signal: own }
+      const response = await (fetch || globalThis.fetch)(url, init)
+      watch(0)
+      return response
     })
   return async (put, bytes) => {
+    const { size } = bytes.file
     const url = addressOf(put.url, base)
-    const asked = { method: put.method, path: null }
-    const response = await (isFetched ? withFetch : withXhr)(
-      { ...put, url },
-      bytes,
-      stallSeconds,
-      asked,
-    ).catch(async (error: unknown) => {
-      if (!isCode(error, 'NETWORK_ERROR')) throw error
-      await readBytes(bytes.file.slice(0, 1))
-      const origin = String(/^\w+:\/\/[^/?#]*/.exec(url))
-      if (`${absolute(base)}/`.startsWith(`${origin}/`)) throw error
+    const asked = askedOf(put.method)
+    const origin = String(/^\w+:\/\/[^/?#]*/.exec(url))
+    const isOwn = `${absolute(base)}/`.startsWith(`${origin}/`)
+    // Leaves a connection for the calls of the API.
+    if (isOwn) traffic.puts.size = MAX_PUTS - 1
+    const send = (own: AbortSignal) =>
+      new Promise<HttpResponse>((resolve, reject) => {
+        const expire = () => reject(withoutResponse(own, asked, new S3ClientError('TIMEOUT', 'timed out.')))
+        const watch = watchdog(traffic, stallSeconds, size, expire)
+        own.addEventListener('abort', () => watch())
+        watch(size)
+        ;(isFetched ? withFetch : withXhr)({ ...put, url }, bytes, own, watch).then(resolve, reject)
+      })
+    const response = await limited({ signal: bytes.signal }, send, asked).catch((error: unknown) => {
+      if (isOwn || !isCode(error, 'NETWORK_ERROR')) throw error
       throw new S3ClientError(error.code, `no response from ${origin}.`, { ...asked, cause: error.cause })
     })
+    traffic.progress++
     if (response.status >= 300) throw responseError(response, asked)
   }
 }
 
-const withXhr: Transport = ({ url, method, headers }, { file, progress, signal, sent }, seconds, asked) =>
-  limited(
-    { signal },
-    (own) =>
-      new Promise<HttpResponse>((resolve, reject) => {
-        const xhr = new XMLHttpRequest()
-        let timer: ReturnType<typeof setTimeout> | undefined
-        const limit = (more = 0) => {
-          clearTimeout(timer)
-          const expire = () => reject(withoutResponse(own, asked, new S3ClientError('TIMEOUT', 'timed out.')))
-          timer = setTimeout(expire, (seconds + more) * 1000)
-        }
-        limit()
-        xhr.upload.onprogress = ({ loaded }) => {
-          limit()
-          try {
-            progress(loaded)
-          } catch (error) {
-            // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- rethrows the application's value
-            reject(error)
-          }
-        }
-        xhr.upload.onload = () => {
-          limit(file.size / STORED_PER_SECOND)
-          if (sent) sent()
-        }
-        xhr.onload = () => {
-          const { status, responseText: text } = xhr
-          // Browsers print an error if a bucket doesn't let the page read this header.
-          const retryAfter = status > 428 ? xhr.getResponseHeader('retry-after') : null
-          resolve({ status, text, retryAfter })
-        }
-        xhr.onerror = () => reject(withoutResponse(own, asked))
-        xhr.open(method, url)
-        for (const name in headers) xhr.setRequestHeader(name, headers[name]!)
-        // Also aborts when the promise has settled: after `progress` threw, the rest must not be sent.
-        own.addEventListener('abort', () => {
-          clearTimeout(timer)
-          xhr.abort()
-        })
-        xhr.send(file)
-      }),
-    asked,
-  )
+const askedOf = (method: string): Asked => ({ method, path: null })
+
+const withXhr: Transport = ({ url, method, headers }, { file, progress, sent }, signal, watch) =>
+  new Promise<HttpResponse>((resolve, reject) => {
+    const xhr = new XMLHttpRequest()
+    xhr.upload.onprogress = ({ loaded }) => {
+      watch(0)
+      try {
+        progress(loaded)
+      } catch (error) {
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- rethrows the application's value
+        reject(error)
+      }
+    }
+    xhr.upload.onload = () => {
+      watch(Math.min(file.size, SYSTEM_BUFFER), file.size / STORED_PER_SECOND)
+      if (sent) sent()
+    }
+    xhr.onload = () => {
+      const { status, responseText: text } = xhr
+      // Browsers print an error if a bucket doesn't let the page read this header.
+      const retryAfter = status > 428 ? xhr.getResponseHeader('retry-after') : null
+      resolve({ status, text, retryAfter })
+    }
+    xhr.onerror = () => reject(withoutResponse(signal, askedOf(method)))
+    xhr.open(method, url)
+    for (const name in headers) xhr.setRequestHeader(name, headers[name]!)
+    // Also aborts when the promise has settled: after `progress` threw, the rest must not be sent.
+    signal.addEventListener('abort', () => xhr.abort())
+    xhr.send(file)
+  })
+
+/**
+ * Returns a function that starts the clock of a request anew, which expires after `stallSeconds` and some `more`. Each time, it may
+ * have to send some bytes that no progress is told of: behind a service worker, while the browser queues the request, and from the
+ * buffers of the system. All PUTs share the line, so these bytes get more time the more PUTs there are, and so does the whole body
+ * while others progress. Without arguments, the function stops the clock.
+ */
+function watchdog(traffic: Traffic, stallSeconds: number, size: number, expire: () => void) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  return (unseen?: number, more = 0): void => {
+    clearTimeout(timer)
+    // All but the first and the last call are signs of life.
+    if (timer && unseen != null) traffic.progress++
+    let seen = traffic.progress
+    let waited = 0
+    const look = () => {
+      const bytes = traffic.progress > seen ? size : unseen!
+      const limit = stallSeconds + more + (bytes / SENT_PER_SECOND) * traffic.puts.count()
+      seen = traffic.progress
+      const seconds = Math.min(limit - waited, stallSeconds)
+      waited += seconds
+      if (seconds > 0) timer = setTimeout(look, seconds * 1000)
+      else expire()
+    }
+    if (unseen != null) look()
+  }
+}
 
 /**
  * Returns whether a file is not of the DOM: in a simulated one, such as jsdom's, the application's tests use the runtime's files with
@@ -136,26 +170,4 @@ function isKnownToFetch(file: Blob): boolean {
   } catch {
     return false
   }
-}
-
-/**
- * Reads a file in every runtime. Without a `FileReader` there is no DOM, and the file is the runtime's own. Resolves to the file
- * itself where it can't be read. Rejects with `FILE_UNREADABLE` if reading fails.
- */
-export function readBytes(file: Blob): Promise<Blob | ArrayBuffer> {
-  return new Promise<Blob | ArrayBuffer>((resolve, reject) => {
-    try {
-      // Not `arrayBuffer()`, which the blobs of older versions lack.
-      const reader = new FileReader()
-      reader.onload = () => resolve(reader.result as ArrayBuffer)
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- becomes the cause of the error
-      reader.onerror = () => reject(reader.error)
-      reader.readAsArrayBuffer(file)
-    } catch {
-      // Foreign, or in React Native, whose reader can't do this.
-      resolve(file.arrayBuffer ? file.arrayBuffer() : file)
-    }
-  }).catch((cause: unknown) => {
-    throw new S3ClientError('FILE_UNREADABLE', 'The file could not be read.', { cause })
-  })
 }

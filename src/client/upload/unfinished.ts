@@ -19,6 +19,9 @@ export interface SettledUploads {
 /** The runs in progress. Uploads that start together wait for the same one. */
 const running = new Map<string, Promise<SettledUploads>>()
 
+/** What was kept in each slot when the server said that it can be resumed. Lasts as long as the page. */
+const resumable = new Map<string, string | null | undefined>()
+
 /**
  * Implements `api.settleUploads`: settles the attempts of the account that are no longer in progress. Never rejects because of
  * the server.
@@ -30,16 +33,23 @@ export async function settleUploads(
   return limited(options, async () => settle(keptAttempts(context)))
 }
 
-export async function settle({ prefix, slots }: KeptAttempts): Promise<SettledUploads> {
+/** Settles all but those that the server has called resumable before. Otherwise, every small file would ask for all of them. */
+export function settleChanged(kept: KeptAttempts): Promise<SettledUploads> {
+  return settle(kept, true)
+}
+
+function settle({ prefix, slots }: KeptAttempts, onlyChanged?: boolean): Promise<SettledUploads> {
   const settleAll = async () => {
     const counts = { confirmed: 0, ended: 0, kept: 0 }
-    await fourAtOnce(slots(), async (slot) => {
+    const isWanted = (slot: Slot) => !onlyChanged || resumable.get(slot.name) !== slot.text()
+    await fourAtOnce(slots().filter(isWanted), async (slot) => {
       counts[await settleSlot(slot)] += 1
     })
     return counts
   }
-  const run = running.get(prefix) || settleAll().finally(() => running.delete(prefix))
-  running.set(prefix, run)
+  const key = `${onlyChanged}${prefix}`
+  const run = running.get(key) || settleAll().finally(() => running.delete(key))
+  running.set(key, run)
   return run
 }
 
@@ -62,6 +72,7 @@ async function settleSlot(slot: Slot): Promise<keyof SettledUploads> {
       }
       if (attempt.identity) {
         await list(END_LIMIT)
+        resumable.set(slot.name, slot.text())
         return 'kept'
       }
     } catch (error) {

@@ -44,10 +44,6 @@ export interface UploadContext {
   readonly request: ApiRequest
   /** Limits each wait for progress. */
   readonly stallSeconds: number
-  /** The client's uploads that have begun. Each resolves once nothing of it is left. */
-  readonly begun: Set<Promise<void>>
-  /** Those of them that were cancelled. */
-  readonly cancelled: Set<Promise<void>>
   /** The application's, if it gave one. */
   readonly fetch?: Fetch | null | undefined
   readonly account?: Account

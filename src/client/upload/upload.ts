@@ -2,15 +2,15 @@ import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
 import { END_LIMIT } from './attempt.js'
+import { beginInLine, trafficOf } from './begin.js'
 import { uploadInParts } from './in-parts.js'
 import { keptAttempts } from './kept-attempts.js'
-import { readPart } from './digest.js'
-import { inLine } from './line.js'
+import { readWhole } from './read.js'
 import { uploadInOnePut } from './one-put.js'
 import { retry, throwIfAborted } from './retry.js'
 import { trackPhase, trackProgress } from './transfer.js'
 import { choosePut } from './transport.js'
-import { settle } from './unfinished.js'
+import { settleChanged } from './unfinished.js'
 import { createUploadRequest, type UploadContext, type UploadOptions } from './upload-request.js'
 
 export { settleUploads, unfinishedUploads } from './unfinished.js'
@@ -29,17 +29,19 @@ export async function upload(
   const uploadRequest = createUploadRequest(file, options)
   const progress = trackProgress(uploadRequest.size, options.onProgress)
   const phase = trackPhase(options.onState)
-  return inLine(context, options, phase, async (signal) => {
+  return beginInLine(context, options, phase, async (signal) => {
     try {
       // A smaller file can be a folder, which browsers only read in vain if all of it is wanted.
       const isSmall = file.size < MULTIPART_MIN_SIZE
-      const [bytes, digest] = await readPart(isSmall ? file : file.slice(0, 1))
+      const { filename, contentType } = uploadRequest
+      const bytes = await readWhole(isSmall ? file : file.slice(0, 1), filename, contentType)
       const kept = await retry(async () => keptAttempts(context), { signal, phase })
       const transfer = {
         ...context,
         kept,
+        traffic: trafficOf(context),
         put: choosePut(context, file),
-        file: isSmall && digest ? new Blob([bytes]) : file,
+        file: isSmall ? bytes : file,
         uploadRequest,
         progress,
         phase,
@@ -47,7 +49,7 @@ export async function upload(
       }
       // After an abort, what follows ends the upload.
       const settleOthers = async () => {
-        await limited({ ...END_LIMIT, signal }, () => settle(kept)).catch(() => {})
+        await limited({ ...END_LIMIT, signal }, () => settleChanged(kept)).catch(() => {})
       }
       const inParts = async () =>
         uploadInParts(transfer, settleOthers).catch((error: unknown) => {

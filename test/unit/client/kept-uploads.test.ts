@@ -1,6 +1,7 @@
 import { createS3Client, type S3Api } from '@svc/db/client'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { stubLocalStorage } from './local-storage.js'
+import { stubPageEvents } from './page-events.js'
 import { rejectionOf } from './rejection.js'
 import { NOTHING_USED, startClient, type ServerFixtureOptions } from './server.js'
 
@@ -66,9 +67,15 @@ async function leaveAttempt(
   const controller = new AbortController()
   const upload = api.upload(file, { signal: controller.signal })
   await expect.poll(() => kept.length).toBeGreaterThan(0)
-  network.fault = (path, serve) => (path.endsWith('/abort') ? unreachable() : serve())
+  let aborts = 0
+  network.fault = (path, serve) => {
+    if (!path.endsWith('/abort')) return serve()
+    aborts++
+    return unreachable()
+  }
   controller.abort()
   expect(await rejectionOf(upload)).toMatchObject({ code: 'ABORTED' })
+  await expect.poll(() => aborts).toBe(1)
   network.fault = undefined
   // A stored attempt names the page that wrote it. With a new name and another page, it is one of another tab.
   entries.clear()
@@ -149,8 +156,12 @@ describe('api.settleUploads', () => {
   it('repeats an abort that could not reach the server, even if the bytes have arrived', async () => {
     const client = start()
     const controller = new AbortController()
+    let aborts = 0
     client.network.fault = async (path, serve) => {
-      if (path.endsWith('/abort')) return unreachable()
+      if (path.endsWith('/abort')) {
+        aborts++
+        return unreachable()
+      }
       const response = await serve()
       if (path.startsWith('PUT')) controller.abort()
       return response
@@ -158,6 +169,7 @@ describe('api.settleUploads', () => {
     expect(await rejectionOf(client.api.upload(file, { signal: controller.signal }))).toMatchObject({
       code: 'ABORTED',
     })
+    await expect.poll(() => aborts).toBe(1)
     expect(await client.usage()).toMatchObject({ reservedBytes: 1000 })
     client.network.fault = undefined
     expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 1, kept: 0 })
@@ -271,7 +283,7 @@ describe('an upload while the browser is offline', () => {
     const events = new EventTarget()
     const browser = { onLine: true }
     vi.stubGlobal('navigator', browser)
-    vi.stubGlobal('addEventListener', events.addEventListener.bind(events))
+    stubPageEvents(events)
     client.network.fault = async (path, serve) => {
       if (path.startsWith('PUT')) browser.onLine = false
       return browser.onLine ? serve() : unreachable()
@@ -292,7 +304,7 @@ describe('an upload while the browser is offline', () => {
     const events = new EventTarget()
     const browser = { onLine: false }
     vi.stubGlobal('navigator', browser)
-    vi.stubGlobal('addEventListener', events.addEventListener.bind(events))
+    stubPageEvents(events)
     client.network.fault = (_path, serve) => (browser.onLine ? serve() : unreachable())
     let account = 'ada'
     const api = client.clientOf(() => account)
@@ -322,7 +334,11 @@ describe('a refusal of a signed URL', () => {
       code: 'FORBIDDEN',
       status: 403,
     })
-    expect(await refuse('{"code":"PLAN_ENDED","message":"No."}')).toMatchObject({ code: 'PLAN_ENDED' })
+    const foreign = '{"code":"PLAN_ENDED","message":"No."}'
+    expect(await refuse(foreign)).toMatchObject({
+      code: 'UNEXPECTED_RESPONSE',
+      params: { body: foreign, code: 'PLAN_ENDED' },
+    })
     expect(await refuse('😀'.repeat(600))).toMatchObject({
       code: 'UNEXPECTED_RESPONSE',
       status: 403,

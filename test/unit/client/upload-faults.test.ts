@@ -123,7 +123,7 @@ describe('an aborted upload', () => {
     expect(network.log).toEqual([])
   })
 
-  it('waits for the response of the start request, then aborts the attempt', async () => {
+  it('rejects before the start request has a response, and aborts the attempt after it', async () => {
     const network = await startNetwork()
     const start = holding((forward) => forward())
     network.next(START, start.fault)
@@ -132,10 +132,10 @@ describe('an aborted upload', () => {
     await start.reached
     expect(await network.objects.getScopeUsage('ada')).toMatchObject({ reservedFiles: 1 })
     controller.abort()
-    start.release()
     expect(await rejection).toMatchObject({ code: 'ABORTED' })
+    start.release()
     expect(requestsTo(network, PUT)).toBe(0)
-    expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+    await expect.poll(() => network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
   it('aborts the attempt while bytes are sent', async () => {
@@ -149,7 +149,7 @@ describe('an aborted upload', () => {
     controller.abort(reason)
     expect(await rejection).toMatchObject({ code: 'ABORTED', cause: reason })
     expect(requestsTo(network, CONFIRM)).toBe(0)
-    expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+    await expect.poll(() => network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
     put.release()
   })
 
@@ -164,7 +164,7 @@ describe('an aborted upload', () => {
     expect(await rejectionOf(network.api.upload(file, { signal: controller.signal }))).toMatchObject({
       code: 'ABORTED',
     })
-    expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+    await expect.poll(() => network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
   it('aborts the attempt before the server has confirmed', async () => {
@@ -176,7 +176,7 @@ describe('an aborted upload', () => {
     await confirm.reached
     controller.abort()
     expect(await rejection).toMatchObject({ code: 'ABORTED' })
-    expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+    await expect.poll(() => network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
     confirm.release()
   })
 

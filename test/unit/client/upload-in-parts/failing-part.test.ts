@@ -27,7 +27,9 @@ describe('a failing part', () => {
     faults.forEach((fault, index) => uploads.inject(parts[index]!, fault, 2))
     const file = fileOf(faults.length * PART + 3)
     expect(await withoutPauses(uploads.api.upload(file))).toMatchObject({ status: 'active' })
-    expect([/^PUT 1$/, ...parts].map(uploads.count)).toEqual([1, ...faults.map(() => 3)])
+    // If two responses are lost, the server knows that the part has arrived.
+    const puts = faults.map((fault) => (fault === lostAfter ? 2 : 3))
+    expect([/^PUT 1$/, ...parts].map(uploads.count)).toEqual([1, ...puts])
     const urls = uploads.sent.filter(({ method }) => method === 'PUT').map(({ target }) => target)
     expect(new Set(urls).size).toBe(urls.length)
   })

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { until } from '../until.js'
+import { describeInEngines } from './engines/engines.js'
+import { bytesOf, openEngineSession, upload } from './engines/session.js'
+import { uploadAtOnce } from './engines/several-files.js'
+
+await describeInEngines('a slow line', (engine) => {
+  it('behind a service worker that passes requests on carries a body for longer than `stallSeconds`', async (test) => {
+    const { server, tab } = await openEngineSession(engine(), test, { bytesPerSecond: 1_000_000 })
+    await tab.evaluate(() => void navigator.serviceWorker.register('/worker.js'))
+    await until(() => tab.evaluate(() => navigator.serviceWorker.controller !== null))
+    const size = 12_000_000
+    const { result, key } = await upload(tab, { size, stallSeconds: 3 })
+    expect(result).toBe('active')
+    expect((await server.bytesOf(key!)).equals(bytesOf(size))).toBe(true)
+    expect(server.toBucket).toHaveLength(1)
+  })
+
+  // Like two files of 33 MiB at 1 Mbit/s with the default of 30 seconds.
+  it('carries two large files at once, whose requests wait for a connection for longer than all tries may be silent', async (test) => {
+    const { server, tab } = await openEngineSession(engine(), test, { bytesPerSecond: 1_400_000 })
+    await uploadAtOnce(server, tab, { files: 2, size: 33 * 1024 ** 2, stallSeconds: 3 })
+  })
+})
