@@ -44,7 +44,12 @@ const TOUCHED = [
   { path: 'src/storage/local/', runs: ['test/browser/seeking'] },
   {
     path: 'src/storage/',
-    runs: ['test/unit/storage', 'test/integration/s3/keys', 'test/integration/s3/listing'],
+    runs: [
+      'test/unit/storage',
+      'test/integration/s3/keys',
+      'test/integration/s3/listing',
+      'test/package/sdk-copies',
+    ],
   },
   { path: 'test/broken-stores/', runs: ['test/conformance-runs'] },
   { path: 'test/conformance/', runs: ['test/conformance-runs'] },

@@ -68,6 +68,8 @@ export interface RemoveBytesInput extends BytesReference {
    * someone may have a download URL of it. An empty object in place of the bytes does, and is removed by a later call.
    */
   readonly writableUntil?: Date | null | undefined
+  /** The ETag of the bytes, if it is known. On S3, it tells whether they were uploaded in parts, whose URLs can't write the key. */
+  readonly eTag?: string | null | undefined
 }
 
 /** An object that the server writes itself, on the terms of an upload URL. */
@@ -184,12 +186,21 @@ export interface CompleteMultipartInput extends MultipartReference {
   readonly parts: readonly Omit<StoredPart, 'size'>[]
 }
 
+/** For operators whose bucket responds to an upload with 501. */
+export const CREATE_ONLY_ADVICE =
+  'If the service does not support conditional writes, set createOnly of s3Storage to false: see docs/s3.md.'
+
+/** The highest part number in S3, and thus the maximum number of parts. */
+export const MAX_PARTS = 10_000
+
 /**
  * Multipart uploads. S3 limits them to 10,000 parts; all but the last must have at least 5 MiB, and none more than 5 GiB.
  *
  * An unknown, completed or aborted upload is an ordinary result, never a rejection.
  */
 export interface MultipartStorage {
+  /** The most parts of an upload, 1..10000. Default: 10,000. Larger files have larger parts. */
+  readonly maxParts?: number | null | undefined
   /**
    * Starts an upload. `uploadId` has 1..1024 characters.
    *
@@ -225,6 +236,11 @@ export interface MultipartStorage {
  * "nothing there" in these cases. Clients see any rejection other than a `StorageError` as `STORAGE_UNAVAILABLE`.
  */
 export interface ObjectStorage {
+  /**
+   * `false` if upload URLs and `write` replace what is stored under the key, so that a URL can write again until it expires. Default:
+   * `true`.
+   */
+  readonly createOnly?: boolean | null | undefined
   /** Returns a URL that writes one object, once, with exactly this size, type and attempt, and only if the key is empty. */
   signUpload(input: SignUploadInput): Promise<SignedUpload>
   /** Returns a URL that downloads the bytes under the given name. */

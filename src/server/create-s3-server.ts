@@ -64,7 +64,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   const uploadSeconds = policy.upload?.urlSeconds ?? DEFAULT_URL_SECONDS
   const dependencies: ServerDependencies = {
     ...{ storage, records, bucket, buckets, download, uploadSeconds, report, now, events },
-    reportRefusedPut: refusedPutReport(report, now),
+    reportRefusedPut: refusedPutReport(report, now, storage),
   }
 
   const handler = createHandler({

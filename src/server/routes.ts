@@ -209,14 +209,21 @@ function randomKey(route: string): string {
   return `${prefix}/${hexOf(random)}`
 }
 
-/** Returns the key with the attempt id appended, cut to the limit of S3. URLs would resolve the segments `.` and `..`. */
+/** The longest name of a file, in bytes. Services that keep objects as files refuse longer segments of a key. */
+const MAX_SEGMENT = 255
+
+/**
+ * Returns the key with the attempt id appended, cut to the limit of S3, and its last segment to that of a file name. URLs would resolve
+ * the segments `.` and `..`.
+ */
 function attemptStorageKey(key: string, attemptId: string): string {
   // In ASCII, so a character is a byte.
   const suffix = `~${attemptId}`
-  const safeKey = key
+  const segments = key
     .split('/')
     .map((segment) => (isDotSegment(segment) ? '_'.repeat(segment.length) : segment))
-    .join('/')
+  const last = truncateToBytes(segments.pop() ?? '', MAX_SEGMENT - suffix.length)
+  const safeKey = [...segments, last].join('/')
   return truncateToBytes(safeKey, TEXT_LIMITS.storageKey.max - suffix.length) + suffix
 }
 

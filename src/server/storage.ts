@@ -19,12 +19,13 @@ export function storageURL({ baseURL }: Pick<Call, 'baseURL'>): string {
 
 /** Wraps a storage to reject with `STORAGE_UNAVAILABLE`. A `StorageError` of the storage itself passes unchanged. */
 export function mapStorageErrors(storage: ObjectStorage): ObjectStorage {
-  const { multipart, baseURL } = storage
+  const { multipart, baseURL, createOnly } = storage
   const write = storage.write?.bind(storage)
   const read = storage.read?.bind(storage)
   const list = storage.list?.bind(storage)
   const serve = storage.serve?.bind(storage)
   return {
+    ...(createOnly !== undefined && { createOnly }),
     signUpload: (input) => mapErrors(() => storage.signUpload(input)),
     signDownload: (input) => mapErrors(() => storage.signDownload(input)),
     head: (reference) => mapErrors(() => storage.head(reference)),
@@ -40,6 +41,7 @@ export function mapStorageErrors(storage: ObjectStorage): ObjectStorage {
 function mapMultipartErrors(multipart: MultipartStorage): MultipartStorage {
   const writePart = multipart.writePart?.bind(multipart)
   return {
+    maxParts: multipart.maxParts,
     create: (input) => mapErrors(() => multipart.create(input)),
     signPart: (input) => mapErrors(() => multipart.signPart(input)),
     ...(writePart && { writePart: (input) => mapErrors(() => writePart(input)) }),

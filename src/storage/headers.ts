@@ -6,13 +6,13 @@ import type { SignUploadInput } from '../core/object-storage.js'
 export const ATTEMPT_METADATA = 'attempt-id'
 
 /** Returns the headers that an upload URL is signed for. `if-none-match: *` refuses to overwrite an object. */
-export function uploadHeaders({
-  contentType,
-  attemptId,
-}: Pick<SignUploadInput, 'contentType' | 'attemptId'>): Readonly<Record<string, string>> {
+export function uploadHeaders(
+  { contentType, attemptId }: Pick<SignUploadInput, 'contentType' | 'attemptId'>,
+  createOnly = true,
+): Readonly<Record<string, string>> {
   return {
     'content-type': contentType,
-    'if-none-match': '*',
+    ...(createOnly && { 'if-none-match': '*' }),
     [`x-amz-meta-${ATTEMPT_METADATA}`]: attemptId,
   }
 }

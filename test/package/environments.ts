@@ -15,7 +15,8 @@ export interface Environment {
   readonly allowScripts?: Readonly<Record<string, true>>
 }
 
-type EnvironmentName = 'front-ends' | 'oldest-peers' | 'pinned-peers' | 'runtimes' | 'servers' | 'toolchains'
+type EnvironmentName =
+  'front-ends' | 'oldest-peers' | 'pinned-peers' | 'runtimes' | 'sdk-copies' | 'servers' | 'toolchains'
 
 export const environments = JSON.parse(
   readFileSync(new URL('environments.json', import.meta.url), 'utf8'),

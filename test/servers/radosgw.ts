@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { RunningServer, ServerKind } from './found-server.js'
 import { installedProgram } from './installed-program.js'
+import { isOpen } from './open-port.js'
 import { onFreePort, startInFolder, type PrivateFolder } from './private-server.js'
 
 /** The programs of Ceph that are needed. Debian has them in three packages. */
@@ -142,15 +142,6 @@ async function createKeys(folder: PrivateFolder, programs: Programs, keyring: st
   for (const name of ['client.admin', 'osd.0', 'client.gateway']) {
     await create([keyring, '--gen-key', '-n', name, ...everything('mon', 'osd', 'mgr')])
   }
-}
-
-/** Returns whether something listens on a port. */
-function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    socket.once('connect', () => socket.destroy())
-  })
 }
 
 async function responds(port: number): Promise<boolean> {

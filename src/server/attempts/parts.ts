@@ -1,4 +1,9 @@
-import type { MultipartReference, MultipartStorage, StoredPart } from '../../core/object-storage.js'
+import {
+  MAX_PARTS,
+  type MultipartReference,
+  type MultipartStorage,
+  type StoredPart,
+} from '../../core/object-storage.js'
 import type { ErrorContext } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { bytesOf } from '../storage.js'
@@ -8,31 +13,47 @@ import { incomplete, releaseOnFailure } from './attempt.js'
 const MIB = 1024 ** 2
 
 /** Largest file in a multipart upload, in bytes: 5 TiB, the limit of S3. */
-export const MAX_MULTIPART_SIZE = 5 * 1024 ** 4
+const MAX_MULTIPART_SIZE = 5 * 1024 ** 4
 
-/** Highest part number in S3, and thus the maximum number of parts. */
-export const MAX_PARTS = 10_000
+/** Largest part in S3, in bytes. */
+const MAX_PART_SIZE = 5 * 1024 ** 3
 
 /** Small enough that resending a part is cheap, and large enough that the overhead of a request is negligible. */
-const DEFAULT_PART_SIZE = 8 * MIB
+export const DEFAULT_PART_SIZE = 8 * MIB
+
+/** How a file is divided into parts. */
+export interface Parts {
+  /** The size of every part except the last, in bytes. */
+  readonly partSize: number
+  readonly count: number
+  /** Returns the size of a part in bytes. */
+  readonly sizeOf: (partNumber: number) => number
+}
 
 /**
- * Returns the size of every part except the last, in bytes: 8 MiB, or the smallest whole number of MiB that keeps the file
- * at 10,000 parts. S3 accepts parts of 5 MiB (the last one may be smaller) to 5 GiB.
- * The result depends on the file size only and must never change, because uploads from an earlier version can be resumed.
+ * Divides a file of this size into parts of 8 MiB, or of the smallest whole number of MiB that keeps it at the most parts that the storage
+ * takes. S3 accepts parts of 5 MiB (the last one may be smaller) to 5 GiB. A file of 0 bytes has one empty part, which the server
+ * writes.
+ * The result depends on the size and `maxParts` only and must never change, because uploads from an earlier version can be resumed.
  */
-export function partSizeOf(size: number): number {
-  return Math.max(DEFAULT_PART_SIZE, Math.ceil(size / (MAX_PARTS * MIB)) * MIB)
+export function partsOf(size: number, storage: MultipartLimits): Parts {
+  const partSize = Math.max(DEFAULT_PART_SIZE, Math.ceil(size / (maxPartsOf(storage) * MIB)) * MIB)
+  return {
+    partSize,
+    count: Math.max(1, Math.ceil(size / partSize)),
+    sizeOf: (partNumber) => Math.min(partSize, size - (partNumber - 1) * partSize),
+  }
 }
 
-/** Returns the number of parts. A file of 0 bytes has one empty part, which the server writes. */
-export function partCountOf(size: number): number {
-  return Math.max(1, Math.ceil(size / partSizeOf(size)))
+/** Returns the largest file that the storage takes in parts, in bytes. */
+export function maxMultipartSize(storage: MultipartLimits): number {
+  return Math.min(MAX_MULTIPART_SIZE, maxPartsOf(storage) * MAX_PART_SIZE)
 }
 
-export function sizeOfPart(size: number, partNumber: number): number {
-  const partSize = partSizeOf(size)
-  return Math.min(partSize, size - (partNumber - 1) * partSize)
+type MultipartLimits = Pick<MultipartStorage, 'maxParts'>
+
+function maxPartsOf({ maxParts }: MultipartLimits): number {
+  return maxParts ?? MAX_PARTS
 }
 
 export type PendingMultipart = StorageObject & { readonly uploadId: string }
@@ -77,17 +98,18 @@ export async function completeInBucket(
     stored = eTag === null ? null : [{ partNumber: 1, size: 0, eTag }]
   }
   if (stored === null) return false
-  checkParts(row, stored, now())
+  checkParts(partsOf(row.declaredSize ?? 0, multipart), row, stored, now())
   return multipart.complete({ ...at, parts: stored.map(({ partNumber, eTag }) => ({ partNumber, eTag })) })
 }
 
 /** Checks that every part is there with its expected size, and no others. Their sizes then add up to the file's. */
-function checkParts(row: StorageObject, stored: readonly StoredPart[], now: Date): void {
-  const size = row.declaredSize ?? 0
-  const count = partCountOf(size)
-  const matching = stored.filter(
-    (part) => part.partNumber <= count && part.size === sizeOfPart(size, part.partNumber),
-  )
+function checkParts(
+  { count, sizeOf }: Parts,
+  row: StorageObject,
+  stored: readonly StoredPart[],
+  now: Date,
+): void {
+  const matching = stored.filter((part) => part.partNumber <= count && part.size === sizeOf(part.partNumber))
   const found = new Set(matching.map(({ partNumber }) => partNumber)).size
   if (found === count && stored.length === count) return
   throw incomplete(

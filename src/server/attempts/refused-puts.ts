@@ -1,3 +1,4 @@
+import { CREATE_ONLY_ADVICE, type ObjectStorage } from '../../core/object-storage.js'
 import { printable } from '../../core/printable.js'
 import type { Report } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
@@ -15,7 +16,11 @@ const MAX_ATTEMPTS = 1000
 const MAX_PER_MINUTE = 10
 
 /** Returns a reporter of PUTs that the storage refused, which the server doesn't see: one an attempt, and ten a minute a scope. */
-export function refusedPutReport(report: Report, now: () => Date) {
+export function refusedPutReport(
+  report: Report,
+  now: () => Date,
+  { createOnly }: Pick<ObjectStorage, 'createOnly'>,
+) {
   /** By attempt, the oldest first. Times are in milliseconds. */
   const reported = new Map<string, { readonly scope: string; readonly at: number }>()
 
@@ -37,7 +42,8 @@ export function refusedPutReport(report: Report, now: () => Date) {
       refused.status === null
         ? `The client could not read a response of the bucket ${quoted(bucket)} to a PUT. Its CORS rules or its address may be wrong, or it closed the connection early (too large, a refused signature).`
         : `The bucket ${quoted(bucket)} refused a PUT with status ${refused.status}.`
-    const error = new Error(`${what} The client of upload ${id} reports: ${quoted(refused.message)}`)
+    const advice = refused.status === 501 && createOnly ? ` ${CREATE_ONLY_ADVICE}` : ''
+    const error = new Error(`${what}${advice} The client of upload ${id} reports: ${quoted(refused.message)}`)
     report(error, { request, operation: 'upload.put' })
   }
 }

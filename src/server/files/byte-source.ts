@@ -1,7 +1,7 @@
 import { isBuiltIn } from '../../core/realms.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 import { mismatch } from '../attempts/attempt.js'
-import { partCountOf, sizeOfPart } from '../attempts/parts.js'
+import type { Parts } from '../attempts/parts.js'
 import { asCaller, type WaitFor } from './caller.js'
 import { partInMemory, type PartInMemory } from './part-memory.js'
 
@@ -147,6 +147,7 @@ function checkChunk(chunk: unknown): Uint8Array {
 export async function* bodyParts(
   source: ByteSource,
   size: number,
+  parts: Parts,
   waitFor: WaitFor,
 ): AsyncGenerator<PartInMemory, void> {
   let rest: Uint8Array | null = new Uint8Array()
@@ -163,11 +164,10 @@ export async function* bodyParts(
     return rest ?? new Uint8Array()
   }
 
-  const count = partCountOf(size)
-  for (let number = 1; number <= count; number++) {
+  for (let number = 1; number <= parts.count; number++) {
     // Waits for the first bytes without memory.
     await nextBytes()
-    const part = partInMemory(sizeOfPart(size, number))
+    const part = partInMemory(parts.sizeOf(number))
     try {
       await waitFor(part.ready)
       for (let filled = 0; filled < part.size;) {
@@ -178,7 +178,7 @@ export async function* bodyParts(
         filled += piece.byteLength
         rest = bytes.subarray(piece.byteLength)
       }
-      if (number === count) await nextBytes()
+      if (number === parts.count) await nextBytes()
     } catch (error) {
       part.release(true)
       throw error

@@ -38,7 +38,10 @@ export interface ServerFiles {
    * @throws TypeError if `quota` is missing and that of `db()` is a function.
    */
   put(input: PutFileInput): Promise<StorageObject>
-  /** Returns an active object and a stream of its bytes. Rejects with `OBJECT_NOT_FOUND` if there is none. */
+  /**
+   * Returns an active object and a stream of its bytes. Rejects with `OBJECT_NOT_FOUND` if there is none. If the storage returns more or
+   * fewer bytes than were asked for, the stream fails with `STORAGE_UNAVAILABLE`.
+   */
   get(input: GetFileInput): Promise<OpenFile>
   /**
    * Returns a signed URL of an active object. Rejects with `OBJECT_NOT_FOUND` if there is none. If the URL lives longer than

@@ -37,7 +37,10 @@ export async function getFile(dependencies: ServerDependencies, input: GetFileIn
       const stream = await read({ ...bytesOf(object, stop), range })
       if (stop.signal.aborted) await stream?.cancel()
       stop.signal.throwIfAborted()
-      if (stream) return { object, body: openBody(stream, stop, dependencies.report) }
+      if (stream) {
+        const bytes = range ? range.end - range.start + 1 : (object.size ?? 0)
+        return { object, body: openBody(stream, bytes, stop, dependencies.report) }
+      }
       // Another version may have replaced the object in the meantime.
       if (before?.attemptId === object.attemptId) {
         throw new StorageError('OBJECT_NOT_FOUND', { message: 'The bytes of the object are missing.' })
@@ -64,9 +67,13 @@ function rangeWithin({ start, end }: ByteRange, size: number): ByteRange {
   return { start, end: Math.min(end, size - 1) }
 }
 
-/** Returns the body of `files.get`. It fails with the reason of an abort, or `STORAGE_UNAVAILABLE` if the storage breaks off. */
+/**
+ * Returns the body of `files.get`, of exactly this many bytes. It fails with the reason of an abort, or `STORAGE_UNAVAILABLE` if the
+ * storage breaks off or returns another number of bytes.
+ */
 function openBody(
   stream: ReadableStream<Uint8Array>,
+  bytes: number,
   { signal, unlink }: LinkedAbort,
   report: Report,
 ): ReadableStream<Uint8Array> {
@@ -79,6 +86,7 @@ function openBody(
   // Also while nothing reads the body, because it holds a connection open.
   signal.addEventListener('abort', () => void cancel(signal.reason).catch(() => undefined), { once: true })
 
+  let received = 0
   let failure: StorageError | undefined
   const fail = (cause: unknown): StorageError => {
     unlink()
@@ -98,6 +106,13 @@ function openBody(
         try {
           const next = await waitFor(reader.read())
           signal.throwIfAborted()
+          if (!next.done) received += next.value.byteLength
+          if (next.done ? received < bytes : received > bytes) {
+            void reader.cancel().catch(() => undefined)
+            throw new Error(
+              `The storage returned ${next.done ? '' : 'at least '}${received} of ${bytes} bytes.`,
+            )
+          }
           if (!next.done) return controller.enqueue(next.value)
           unlink()
           controller.close()

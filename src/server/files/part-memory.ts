@@ -1,11 +1,11 @@
-import { partSizeOf } from '../attempts/parts.js'
+import { DEFAULT_PART_SIZE } from '../attempts/parts.js'
 import { startTimer } from '../events/waits.js'
 
 /** The bytes of parts that all calls of `files.put` in a process hold. */
 const MAX_BYTES = 128 * 1024 ** 2
 
 /** The size of most parts, whose memory is used again. */
-const USUAL_SIZE = partSizeOf(0)
+const USUAL_SIZE = DEFAULT_PART_SIZE
 
 /** Seconds between two looks for parts that stand still. */
 const LOOK_SECONDS = 30

@@ -26,8 +26,9 @@ import type { ServerDependencies } from '../dependencies.js'
 import {
   beginMultipart,
   completeInBucket,
-  MAX_MULTIPART_SIZE,
-  partSizeOf,
+  maxMultipartSize,
+  partsOf,
+  type Parts,
   type PendingMultipart,
 } from '../attempts/parts.js'
 import {
@@ -69,7 +70,7 @@ export async function putFile(
     stop = linkedAbort(checkSignal(signal))
     if (signal?.aborted) throw new CallerError(signal.reason)
     const onProgress = checkProgress(input.onProgress)
-    const request = await readPutRequest(input, source, routes)
+    const request = await readPutRequest(input, source, routes, dependencies.storage)
     return await putRequest(dependencies, request, source, stop, onProgress)
   } catch (error) {
     source.stop(error instanceof CallerError ? error.reason : error)
@@ -87,14 +88,15 @@ async function putRequest(
   onProgress: NonNullable<PutFileInput['onProgress']>,
 ): Promise<StorageObject> {
   const { scope, size, contentType } = request
-  const storage = bytesStorage(dependencies.storage, size)
   const sending: Sending = {
     source,
     size,
+    parts: partsOf(size, dependencies.storage.multipart ?? {}),
     contentType,
     stop,
     onSent: async (loaded) => void (await asCaller(() => onProgress({ loaded, total: size }))),
   }
+  const storage = bytesStorage(dependencies.storage, sending.parts)
   const { records } = dependencies
   const quota = request.quota ?? (await quotaOf(records, scope))
   const terms = { scope, seconds: records.pendingTtlSeconds, quota }
@@ -117,11 +119,11 @@ function putAtOnce(
   dependencies: ServerDependencies,
   write: BytesStorage['write'],
   row: StorageObject,
-  { source, size, contentType, stop, onSent }: Sending,
+  { source, size, parts, contentType, stop, onSent }: Sending,
 ): Promise<StorageObject> {
   const { signal } = stop
   return endOnFailure(dependencies, row, signal, async (mayHaveArrived) => {
-    for await (const part of bodyParts(source, size, waitUntilAborted(signal))) {
+    for await (const part of bodyParts(source, size, parts, waitUntilAborted(signal))) {
       mayHaveArrived()
       const terms = { contentType, attemptId: row.id, writableUntil: row.expiresAt }
       // If something is there already, confirming the upload finds out whether an earlier try of this call wrote it.
@@ -155,11 +157,11 @@ async function putInParts(
 type BytesStorage = ReturnType<typeof bytesStorage>
 
 /** Returns the methods that write a body, without `multipart` for one part. @throws CallerError that names a missing method. */
-function bytesStorage(storage: ObjectStorage, size: number) {
+function bytesStorage(storage: ObjectStorage, { count }: Parts) {
   const { multipart } = storage
   const write = storage.write?.bind(storage)
   if (!write) throw lacks('write()')
-  if (size <= partSizeOf(size)) return { write, multipart: null }
+  if (count === 1) return { write, multipart: null }
   const writePart = multipart?.writePart?.bind(multipart)
   if (!multipart || !writePart) throw lacks('multipart.writePart()')
   return { write, multipart: { ...multipart, writePart } }
@@ -168,6 +170,7 @@ function bytesStorage(storage: ObjectStorage, size: number) {
 interface Sending {
   readonly source: ByteSource
   readonly size: number
+  readonly parts: Parts
   readonly contentType: string
   readonly stop: LinkedAbort
   /** Called with the number of bytes that have been sent. */
@@ -195,7 +198,7 @@ async function sendPart(
 async function sendInParts(
   multipart: NonNullable<BytesStorage['multipart']>,
   row: PendingMultipart,
-  { source, size, stop, onSent }: Sending,
+  { source, size, parts: layout, stop, onSent }: Sending,
 ): Promise<readonly StoredPart[]> {
   const { uploadId, expiresAt: writableUntil } = row
   const at = { ...bytesOf(row, stop), uploadId, writableUntil }
@@ -214,7 +217,7 @@ async function sendInParts(
 
   let sending = Promise.resolve()
   try {
-    for await (const part of bodyParts(source, size, waitUntilAborted(stop.signal))) {
+    for await (const part of bodyParts(source, size, layout, waitUntilAborted(stop.signal))) {
       const before = sending
       sending = send(part, before)
       // Also stops waiting for the body.
@@ -277,13 +280,14 @@ async function readPutRequest(
   input: PutFileInput,
   source: ByteSource,
   routes: RouteTable,
+  { multipart }: ObjectStorage,
 ): Promise<PutRequest> {
   const scope = checkText('scope', input.scope)
   const route = routeOf(routes, input.route)
   const filename = optional(input.filename, (given) => checkText('filename', given))
   const contentType = checkMediaType(input.contentType ?? source.contentType ?? DEFAULT_TYPE)
   const size = sizeOf(input, source)
-  checkAccepted(route, { contentType, size, maxSize: MAX_MULTIPART_SIZE })
+  checkAccepted(route, { contentType, size, maxSize: maxMultipartSize(multipart ?? {}) })
   const metadata = optional(input.metadata, checkMetadata)
   const quota = optional(input.quota, (given) => (given === false ? {} : checkQuota('quota', given)))
   const keys = await keysOf(route, scope, filename, input.key)

@@ -1,21 +1,15 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { described, type HttpField } from '../../core/http/fields.js'
 import type { JsonSchema } from '../../core/json.js'
+import { MAX_PARTS } from '../../core/object-storage.js'
 import { BYTES, MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import { integer, optional, text } from '../../core/store/inputs/fields.js'
 import { toClientObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
-import { attemptNotFound, reserveUpload, urlExpiry } from '../attempts/attempt.js'
+import { attemptNotFound, endDropped, reserveUpload, urlExpiry } from '../attempts/attempt.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { MultipartDependencies } from '../dependencies.js'
-import {
-  beginMultipart,
-  MAX_MULTIPART_SIZE,
-  MAX_PARTS,
-  partCountOf,
-  partSizeOf,
-  sizeOfPart,
-} from '../attempts/parts.js'
+import { beginMultipart, maxMultipartSize, partsOf } from '../attempts/parts.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
 import { failure, multipartFields, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
@@ -76,13 +70,13 @@ export function multipartEndpoints(
 
 /** `POST /multipart` starts a multipart upload: reserves it, then creates it in the bucket. */
 function beginEndpoint(dependencies: MultipartDependencies, policy: OperationPolicy, routes: RouteTable) {
-  const { records } = dependencies
+  const { records, multipart } = dependencies
   const operation = 'multipart'
   return guardedEndpoint({
     method: 'POST',
     path: '/multipart',
     operation,
-    ...startSteps(routes, policy, MAX_MULTIPART_SIZE),
+    ...startSteps(routes, policy, maxMultipartSize(dependencies.multipart)),
     describe: () => ({
       summary: 'Starts a multipart upload.',
       answer: {
@@ -100,7 +94,7 @@ function beginEndpoint(dependencies: MultipartDependencies, policy: OperationPol
       const { uploadId } = row
       return {
         status: 201,
-        body: { object: toClientObject(row), uploadId, partSize: partSizeOf(upload.size) },
+        body: { object: toClientObject(row), uploadId, partSize: partsOf(upload.size, multipart).partSize },
       }
     },
   })
@@ -139,7 +133,7 @@ function signPartsEndpoint(dependencies: MultipartDependencies, policy: Operatio
           'must not be requested, because an empty upload is completed without parts.',
         )
       }
-      const count = partCountOf(size)
+      const { count, sizeOf } = partsOf(size, multipart)
       const beyond = wanted.find((partNumber) => partNumber > count)
       if (beyond !== undefined) {
         throw invalid('partNumbers', `must be part numbers from 1 to ${count} (got ${beyond}).`)
@@ -150,7 +144,7 @@ function signPartsEndpoint(dependencies: MultipartDependencies, policy: Operatio
           const { url, ...signed } = await multipart.signPart({
             ...at,
             partNumber,
-            size: sizeOfPart(size, partNumber),
+            size: sizeOf(partNumber),
             expiresAt,
             writableUntil: row.expiresAt,
             serverURL: storageURL(call),
@@ -165,6 +159,7 @@ function signPartsEndpoint(dependencies: MultipartDependencies, policy: Operatio
 
 /** `POST /multipart/list` lists the parts that are in the bucket, in pages. Clients use it to resume an upload. */
 function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
+  const { multipart } = dependencies
   return guardedEndpoint({
     method: 'POST',
     path: '/multipart/list',
@@ -190,11 +185,14 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
     async act({ after: last, uploadId, failure }, row, { request }) {
       dependencies.reportRefusedPut(row, failure, request)
       const at = { ...bytesOf(row, request), uploadId }
-      const page = await dependencies.multipart.listParts({ ...at, after: last })
-      // Completed or aborted: either way, it takes no more parts. `/multipart/complete` distinguishes the two.
-      if (page === null) throw attemptNotFound()
+      const page = await multipart.listParts({ ...at, after: last })
+      if (page === null) {
+        await endDropped(dependencies, row)
+        // Completed, but not confirmed: `/multipart/complete` does that.
+        throw attemptNotFound()
+      }
       const parts = page.parts.map(({ partNumber, size }) => ({ partNumber, size }))
-      const partSize = partSizeOf(row.declaredSize ?? 0)
+      const { partSize } = partsOf(row.declaredSize ?? 0, multipart)
       return { status: 200, body: { partSize, parts, ...(page.next !== null && { next: page.next }) } }
     },
   })

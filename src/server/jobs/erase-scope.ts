@@ -85,11 +85,11 @@ export async function runErasure(
       return
     }
     counts.objects++
-    const { storageKey, attemptId, size } = removed
+    const { storageKey, attemptId, size, eTag } = removed
     if (storageKey === null) return
     const writableUntil = uploadURLEnd(removed, LONGEST_URL_SECONDS, now())
     try {
-      const outcome = await removeUnused(context, { bucket, key, storageKey, writableUntil })
+      const outcome = await removeUnused(context, { bucket, key, storageKey, writableUntil, eTag })
       if (outcome === 'removed') counts.bytes += size ?? 0
     } catch {
       failedBytes.set(attemptId, size ?? 0)

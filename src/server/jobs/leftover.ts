@@ -174,20 +174,24 @@ async function settleBytes(
 ): Promise<'none' | 'removed' | 'kept'> {
   const { bucket, storageKey } = leftover
   if (storageKey === null || time < readableUntil) return 'none'
-  if ((await context.storage.head({ bucket, key: storageKey })) === null) return 'none'
-  return removeUnused(context, { ...leftover, storageKey })
+  const stored = await context.storage.head({ bucket, key: storageKey })
+  if (stored === null) return 'none'
+  return removeUnused(context, { ...leftover, storageKey, eTag: stored.eTag })
 }
 
-type BytesOfAttempt = Pick<Leftover, 'bucket' | 'key' | 'writableUntil'> & { readonly storageKey: string }
+type BytesOfAttempt = Pick<Leftover, 'bucket' | 'key' | 'writableUntil'> & {
+  readonly storageKey: string
+  readonly eTag: string | null
+}
 
 /** Removes the bytes of an attempt that is no longer live, unless a live row at its key uses them. */
 export async function removeUnused(
   { storage, records }: JobContext,
-  { bucket, key, storageKey, writableUntil }: BytesOfAttempt,
+  { bucket, key, storageKey, writableUntil, eTag }: BytesOfAttempt,
 ): Promise<'removed' | 'kept'> {
   const live = await liveRows(records.objects, { bucket, key })
   if (live.some((row) => usesStorageKey(row, storageKey))) return 'kept'
-  await storage.remove({ bucket, key: storageKey, writableUntil })
+  await storage.remove({ bucket, key: storageKey, writableUntil, eTag })
   return 'removed'
 }
 

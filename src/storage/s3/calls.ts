@@ -1,7 +1,8 @@
 import type { GetObjectCommand, PutObjectCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import { StorageError } from '../../core/errors.js'
-import type { BytesReference } from '../../core/object-storage.js'
 import { onAbort } from '../../core/on-abort.js'
+import { CREATE_ONLY_ADVICE, type BytesReference } from '../../core/object-storage.js'
+import { printable } from '../../core/printable.js'
 import { isBuiltIn } from '../../core/realms.js'
 
 /** The limit of `setTimeout`, which fires a longer timer immediately. */
@@ -24,7 +25,10 @@ export type RunBucketCall = <Input extends Pick<BytesReference, 'bucket' | 'sign
 ) => Promise<T>
 
 /** Creates a runner that enforces a timeout and wraps errors with the operation and the bucket. */
-export function bucketCalls(client: S3Client, timeoutSeconds: number): RunBucketCall {
+export function bucketCalls(
+  client: S3Client,
+  { timeoutSeconds, createOnly }: { readonly timeoutSeconds: number; readonly createOnly: boolean },
+): RunBucketCall {
   return async (operation, input, call, longerSeconds) => {
     const { bucket, signal } = input
     const requestTimeout = longerSeconds && { requestTimeout: longerSeconds * 1000 }
@@ -36,7 +40,9 @@ export function bucketCalls(client: S3Client, timeoutSeconds: number): RunBucket
       })
     } catch (error) {
       if (signal?.aborted || error instanceof StorageError) throw error
-      const failure = callError(operation, bucket, reasonOf(error), error)
+      const isConditional = createOnly && operation === 'write' && responseOf(error).status === 501
+      const advice = isConditional ? `. ${CREATE_ONLY_ADVICE}` : ''
+      const failure = callError(operation, bucket, reasonOf(error) + advice, error)
       if (responseOf(error).name === 'InvalidObjectState') throw archived(error, failure)
       // Of other calls, it wouldn't tell what an earlier write has stored.
       throw operation === 'write' ? Object.assign(failure, { isRefusal: isRefusal(error) }) : failure
@@ -110,9 +116,30 @@ async function withTimeout<T>(
 function reasonOf(error: unknown): string {
   if (!isBuiltIn(error, 'Error')) return String(error)
   const { status, name } = responseOf(error)
+  const other = otherResponse(error)
+  if (status !== undefined && other !== null) return `HTTP ${status}, and not a response of S3: ${other}`
   const detail = error.message === '' || error.message === 'UnknownError' ? '' : `: ${error.message}`
   return status === undefined ? `${error.name}${detail}` : `HTTP ${status} ${name}${detail}`
 }
+
+/** How much of a response is quoted, in characters. */
+const QUOTED = 200
+
+/** Describes a response whose body is not the XML of S3, such as the page of a proxy. Returns `null` for any other. */
+function otherResponse(error: Error): string | null {
+  const { $response, $responseBodyText } = error as {
+    readonly $response?: { readonly headers?: Readonly<Record<string, string>> }
+    readonly $responseBodyText?: unknown
+  }
+  const isXML = error.name !== 'Unknown' && $responseBodyText === undefined
+  if (isXML || !$response) return null
+  const type = $response.headers?.['content-type'] ?? 'no content type'
+  const text = typeof $responseBodyText === 'string' ? $responseBodyText.slice(0, QUOTED) : null
+  return printable(text === null ? type : `${type}, ${JSON.stringify(text)}`)
+}
+
+/** The errors that say that something is not there. */
+const NOT_FOUND = ['NotFound', 'NoSuchKey', 'NoSuchUpload']
 
 /** Returns what is known of an error response. Nothing for any other error. */
 export function responseOf(error: unknown): {
@@ -120,7 +147,9 @@ export function responseOf(error: unknown): {
   name?: string
   attempts?: number | undefined
 } {
-  if (!isBuiltIn(error, 'Error') || !('$metadata' in error)) return {}
+  if (!isBuiltIn(error, 'Error')) return {}
+  // As mocks of the SDK throw them.
+  if (!('$metadata' in error)) return NOT_FOUND.includes(error.name) ? { status: 404, name: error.name } : {}
   const { httpStatusCode: status, attempts } = error.$metadata as {
     readonly httpStatusCode?: number
     readonly attempts?: number
@@ -131,6 +160,8 @@ export function responseOf(error: unknown): {
 /** Returns whether S3 has refused a call, and no earlier try of it can have taken effect. */
 function isRefusal(error: unknown): boolean {
   const { status = 0, attempts } = responseOf(error)
+  // The service doesn't support the request, or its version of HTTP.
+  if (status === 501 || status === 505) return attempts === 1
   return status >= 400 && status < 500 && ![408, 409, 429].includes(status) && attempts === 1
 }
 

@@ -26,21 +26,49 @@ import {
 } from './calls.js'
 import { newObject } from './objects.js'
 import type { SignUrl } from './signing.js'
+import type { UploadSettings } from './upload-headers.js'
+
+/** Bounds the memory of a server with a bucket per tenant. */
+const MOST_BUCKETS = 1000
+
+interface MultipartSettings
+  extends
+    Pick<UploadSettings, 'parameters'>,
+    Record<'timeoutSeconds' | 'completeTimeoutSeconds' | 'maxParts', number> {}
 
 export function s3Multipart(
   client: S3Client,
   run: RunBucketCall,
   signUrl: SignUrl,
-  { timeoutSeconds, completeTimeoutSeconds }: Record<'timeoutSeconds' | 'completeTimeoutSeconds', number>,
+  { timeoutSeconds, completeTimeoutSeconds, maxParts, parameters }: MultipartSettings,
 ): MultipartStorage {
+  /** The buckets whose service is known to list parts. */
+  const listing = new Set<string>()
+
+  /** Lists the parts of the first upload to a bucket, before any are sent. @throws Error without leaving the upload. */
+  async function checkParts(send: Send, reference: MultipartReference): Promise<void> {
+    const { bucket } = reference
+    if (listing.has(bucket)) return
+    const page = await listParts(send, { ...reference, after: 0 }).catch(valueIf(isUnsupported, null))
+    if (page === null) {
+      await send(new AbortMultipartUploadCommand(uploadParams(reference))).catch(() => undefined)
+      throw new Error('the service does not support ListParts, which uploads in parts need')
+    }
+    if (listing.size >= MOST_BUCKETS) listing.clear()
+    listing.add(bucket)
+  }
+
   return {
+    maxParts,
+
     create: (input) =>
       run('multipart.create', input, async (send) => {
-        const command = new CreateMultipartUploadCommand(newObject(input))
+        const command = new CreateMultipartUploadCommand(newObject(input, parameters))
         const { UploadId: uploadId, $metadata } = await send(command)
         if (!uploadId) throw incompleteResponse('the UploadId')
+        await checkParts(send, { ...input, uploadId })
         // If a retry started a second upload, the first one's id is unknown. The server then looks for all uploads to the key.
-        const repeated = ($metadata.attempts ?? 1) > 1
+        const repeated = (($metadata as Partial<typeof $metadata> | undefined)?.attempts ?? 1) > 1
         if (repeated && (await listUploads(send, input)).length > 1) {
           throw new Error('a retry has started a second upload')
         }
@@ -126,6 +154,12 @@ async function digestOf({ config }: S3Client, body: Uint8Array): Promise<string 
   return config.base64Encoder(await hash.digest())
 }
 
+/** Returns whether the service doesn't have an operation. */
+function isUnsupported(error: unknown): boolean {
+  const { status } = responseOf(error)
+  return status === 405 || status === 501
+}
+
 /** Returns whether the upload does not exist. Ceph responds with NoSuchKey to some calls. */
 function isNoSuchUpload(error: unknown): boolean {
   const { name } = responseOf(error)
@@ -159,7 +193,6 @@ async function listUploads(send: Send, { bucket, key }: BytesReference): Promise
       EncodingType: 'url',
       ...position,
     })
-    const isUnsupported = (error: unknown) => responseOf(error).status === 501
     const page = await send(command).catch(valueIf(isUnsupported, null))
     if (page === null) return ids
     for (const { Key = '', UploadId } of page.Uploads ?? []) {

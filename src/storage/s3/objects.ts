@@ -8,6 +8,7 @@ import {
   type ListObjectsV2CommandOutput,
 } from '@aws-sdk/client-s3'
 import type {
+  ByteRange,
   BytesPage,
   BytesReference,
   CreateMultipartInput,
@@ -27,10 +28,18 @@ import {
   type RunBucketCall,
   type Send,
 } from './calls.js'
+import type { UploadSettings } from './upload-headers.js'
+
+interface ObjectSettings extends Pick<UploadSettings, 'parameters'> {
+  readonly timeoutSeconds: number
+  readonly idleSeconds: number
+  readonly createOnly: boolean
+  readonly now: () => Date
+}
 
 export function s3Objects(
   run: RunBucketCall,
-  { timeoutSeconds, idleSeconds, now }: { timeoutSeconds: number; idleSeconds: number; now: () => Date },
+  { timeoutSeconds, idleSeconds, createOnly, parameters, now }: ObjectSettings,
 ): Required<Pick<ObjectStorage, 'head' | 'remove' | 'write' | 'read' | 'list'>> {
   const decoders: KeyDecoders = new Map()
   return {
@@ -38,11 +47,13 @@ export function s3Objects(
 
     async remove(input) {
       const at = { Bucket: input.bucket, Key: input.key }
-      const { writableUntil } = input
+      const { writableUntil, eTag } = input
+      // Where a URL can replace an object, an empty one would not stop it.
+      const canBeWritten = createOnly && !isOfParts(eTag) && writableUntil && writableUntil > now()
       // In one call: between a removal and another call, an upload URL could write.
       await run('remove', input, (send) =>
-        writableUntil && writableUntil > now()
-          ? send(new PutObjectCommand({ ...at, Body: new Uint8Array(), ContentLength: 0 }))
+        canBeWritten
+          ? send(new PutObjectCommand({ ...at, ...parameters, Body: new Uint8Array(), ContentLength: 0 }))
           : send(new DeleteObjectCommand(at)),
       )
     },
@@ -50,8 +61,8 @@ export function s3Objects(
     write(input) {
       const { body } = input
       const command = new PutObjectCommand({
-        ...newObject(input),
-        IfNoneMatch: '*',
+        ...newObject(input, parameters),
+        ...(createOnly && { IfNoneMatch: '*' }),
         Body: body,
         ContentLength: body.byteLength,
       })
@@ -73,12 +84,14 @@ export function s3Objects(
       })
       const isMissing = (error: unknown) => responseOf(error).name === 'NoSuchKey'
       const source = sourceOf(command)
-      return run('read', input, (send) =>
-        send(command).then(
-          ({ Body }) => streamOfBody(Body, source(), { bucket, idleSeconds }),
-          valueIf(isMissing, null),
-        ),
-      )
+      return run('read', input, async (send) => {
+        const found = await send(command).catch(valueIf(isMissing, null))
+        if (found === null) return null
+        const stream = streamOfBody(found.Body, source(), { bucket, idleSeconds })
+        if (!range || isPart(found, range)) return stream
+        await stream.cancel()
+        throw new Error(`the response has other bytes than ${range.start} to ${range.end}`)
+      })
     },
 
     list: (input) => run('list', input, (send) => listObjects(send, input, decoders)),
@@ -86,8 +99,20 @@ export function s3Objects(
 }
 
 /** Returns the parameters of every command that creates an object. */
-export function newObject({ bucket, key, contentType, attemptId }: CreateMultipartInput) {
-  return { Bucket: bucket, Key: key, ContentType: contentType, Metadata: { [ATTEMPT_METADATA]: attemptId } }
+export function newObject(
+  { bucket, key, contentType, attemptId }: CreateMultipartInput,
+  parameters: UploadSettings['parameters'],
+) {
+  const metadata = { [ATTEMPT_METADATA]: attemptId }
+  return { ...parameters, Bucket: bucket, Key: key, ContentType: contentType, Metadata: metadata }
+}
+
+/**
+ * Returns whether an ETag is that of two or more parts, which S3 marks by their number. No URL of such an upload can write the object, and
+ * on OpenStack Swift only a DELETE deletes its parts.
+ */
+function isOfParts(eTag: string | null | undefined): boolean {
+  return Number(/-(\d+)"?$/.exec(eTag ?? '')?.[1]) > 1
 }
 
 async function headObject(send: Send, { bucket, key }: BytesReference): Promise<StoredBytes | null> {
@@ -104,11 +129,12 @@ async function headObject(send: Send, { bucket, key }: BytesReference): Promise<
       attemptId: found.Metadata?.[ATTEMPT_METADATA] ?? null,
     }
   } catch (error) {
-    const { status } = responseOf(error)
-    if (status === 400) {
+    const { status = 0 } = responseOf(error)
+    if (status >= 400 && status < 500 && status !== 404) {
       // A response to HEAD has no body, so find out the reason with another request.
-      const encrypted = await customerEncrypted(send, { bucket, key })
-      if (encrypted !== undefined) return encrypted
+      const reason = await refusalOfGet(send, { bucket, key })
+      if (isCustomerEncryption(reason)) return encryptedObject(send, { bucket, key })
+      throw reason ?? error
     }
     if (status !== 404) throw error
   }
@@ -128,22 +154,34 @@ async function listedSize(send: Send, { bucket, key }: BytesReference): Promise<
   return (await send(command)).Contents?.[0]?.Size
 }
 
-/** Describes an object that only its writer can decrypt (SSE-C), without an attempt id. Returns `undefined` for any other. */
-async function customerEncrypted(
-  send: Send,
-  { bucket, key }: BytesReference,
-): Promise<StoredBytes | null | undefined> {
+/** Returns how the service refuses to return an object, or `null` if it doesn't. */
+async function refusalOfGet(send: Send, { bucket, key }: BytesReference): Promise<unknown> {
   try {
-    const command = new GetObjectCommand({ Bucket: bucket, Key: key, Range: 'bytes=0-0' })
-    const { Body } = await send(command)
+    const { Body } = await send(new GetObjectCommand({ Bucket: bucket, Key: key, Range: 'bytes=0-0' }))
     await Body?.transformToByteArray()
-    return undefined
+    return null
   } catch (error) {
-    const isEncrypted = responseOf(error).status === 400 && /encrypt|SSE/i.test((error as Error).message)
-    if (!isEncrypted) return undefined
+    const { status = 0 } = responseOf(error)
+    return status >= 400 && status < 500 && status !== 404 ? error : null
   }
-  const size = await listedSize(send, { bucket, key })
+}
+
+/** Returns whether only the writer of an object can read it, by its own key (SSE-C). */
+function isCustomerEncryption(error: unknown): boolean {
+  return responseOf(error).status === 400 && /encrypt|SSE/i.test((error as Error).message)
+}
+
+/** Describes an object that only its writer can decrypt, without an attempt id. */
+async function encryptedObject(send: Send, at: BytesReference): Promise<StoredBytes | null> {
+  const size = await listedSize(send, at)
   return size === undefined ? null : { size, contentType: null, eTag: null, attemptId: null }
+}
+
+/** Returns whether a response has this part of an object. Gateways may ignore a range, or return the part with status 200. */
+function isPart({ ContentRange, ContentLength }: GetObjectCommandOutput, { start, end }: ByteRange): boolean {
+  if (ContentRange !== undefined) return ContentRange.startsWith(`bytes ${start}-${end}/`)
+  // Without either, the part of the bytes from 0 is all that a reader sees.
+  return ContentLength === undefined ? start === 0 : ContentLength === end - start + 1
 }
 
 /** Returns a function that returns what the client has received: the body, or what a checksum reads in its place. */

@@ -1,16 +1,38 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { downloadHeaders } from '../../core/http/download-headers.js'
-import type { BytesReference, ObjectStorage } from '../../core/object-storage.js'
+import { MAX_PARTS, type BytesReference, type ObjectStorage } from '../../core/object-storage.js'
 import { isObject, OptionChecks } from '../../core/option-checks.js'
-import { uploadHeaders } from '../headers.js'
+import { optional } from '../../core/store/validation/checks.js'
+import { uploadHeaders as attemptHeaders } from '../headers.js'
 import { bucketCalls, MAX_TIMEOUT_SECONDS } from './calls.js'
+import { checkClient } from './client-check.js'
 import { s3Multipart } from './multipart.js'
 import { newObject, s3Objects } from './objects.js'
 import { urlSigner } from './signing.js'
+import { checkUploadHeaders, type S3UploadHeaders } from './upload-headers.js'
+
+export type { S3UploadHeaders }
 
 export interface S3StorageOptions {
   /** A client of the AWS SDK v3. Its credentials never leave the server. See docs/s3.md for its settings. */
   readonly client: S3Client
+  /**
+   * Signs the URLs that browsers use, for buckets that browsers reach at a different address. It is never connected. Default:
+   * `client`. See docs/s3.md.
+   */
+  readonly publicClient?: S3Client | null | undefined
+  /**
+   * Whether upload URLs and `files.put` refuse to replace an object, with `If-None-Match: *`. Set it to `false` only for services that
+   * refuse that header, such as Backblaze B2 and OpenStack Swift: a URL can then write again until it expires. Default `true`.
+   */
+  readonly createOnly?: boolean | null | undefined
+  /**
+   * The most parts of an upload that the service takes, from 1 to 10,000. Larger files have larger parts. Default 10,000. OpenStack
+   * Swift and Scaleway take 1000.
+   */
+  readonly maxParts?: number | null | undefined
+  /** Headers of every upload and of everything else that the server writes, such as `{ 'x-amz-storage-class': 'STANDARD_IA' }`. */
+  readonly uploadHeaders?: S3UploadHeaders | null | undefined
   /** Timeout of a call to the bucket in seconds, including the client's retries. Default 30. Calls that send bytes get more time. */
   readonly timeoutSeconds?: number | null | undefined
   /** Timeout of completing a multipart upload in seconds. S3 can take minutes to assemble the parts. Default 300. */
@@ -39,24 +61,33 @@ export interface S3StorageOptions {
  * Each call ends within `timeoutSeconds`. If the service refuses a call or can't be reached, the call rejects with an
  * `Error` that names the call and the bucket, and has the SDK's error as its `cause`.
  *
- * @throws TypeError if `client` is not an S3Client, a timeout is not a number of seconds, or `bucketName` or `now` is not a function.
+ * @throws TypeError if `client` is not an S3Client of the copy of the SDK that the library uses, a timeout is not a number of seconds, `uploadHeaders` has another
+ * header, or another option is invalid.
  */
 export function s3Storage(options: S3StorageOptions): ObjectStorage {
   const checked = checkOptions(options)
-  const { client, timeoutSeconds, bucketName, now } = checked
-  const run = bucketCalls(client, timeoutSeconds)
-  const signUrl = urlSigner(client, now)
+  const { client, publicClient, createOnly, uploadHeaders, bucketName, now } = checked
+  const settings = { ...checked, parameters: uploadHeaders.parameters }
+  const run = bucketCalls(client, checked)
+  const signUrl = urlSigner(publicClient ?? client, now)
 
   const storage: ObjectStorage = {
+    createOnly,
+
     async signUpload(input) {
       const { bucket, key, size, expiresAt } = input
-      const headers = uploadHeaders(input)
+      const headers = { ...attemptHeaders(input, createOnly), ...uploadHeaders.headers }
       const signed = await run('signUpload', input, () =>
         signUrl({
           ...{ operation: 'PutObject', bucket, key, expiresAt, query: {} },
           // Browsers set the length themselves and do not let scripts set it.
           headers: { 'content-length': String(size), ...headers },
-          command: () => new PutObjectCommand({ ...newObject(input), IfNoneMatch: '*', ContentLength: size }),
+          command: () =>
+            new PutObjectCommand({
+              ...newObject(input, uploadHeaders.parameters),
+              ...(createOnly && { IfNoneMatch: '*' }),
+              ContentLength: size,
+            }),
         }),
       )
       return { method: 'PUT', headers, ...signed }
@@ -83,9 +114,9 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       )
     },
 
-    ...s3Objects(run, checked),
+    ...s3Objects(run, settings),
 
-    multipart: s3Multipart(client, run, signUrl, checked),
+    multipart: s3Multipart(client, run, signUrl, settings),
   }
   return bucketName ? withBucketNames(storage, bucketName) : storage
 }
@@ -95,7 +126,8 @@ type Call = (input: BytesReference) => Promise<unknown>
 /** Returns the same calls, which all take an input with a `bucket`, for the names that recorded buckets have in the service. */
 function withBucketNames<Calls extends object>(calls: Calls, bucketName: (bucket: string) => string): Calls {
   const named = Object.entries(calls).map(([name, call]: [string, unknown]) => {
-    if (typeof call !== 'function') return [name, withBucketNames(call as object, bucketName)]
+    if (isObject(call) && typeof call !== 'function') return [name, withBucketNames(call, bucketName)]
+    if (typeof call !== 'function') return [name, call]
     const renamed = async (input: BytesReference): Promise<unknown> => {
       const bucket: unknown = bucketName(input.bucket)
       if (typeof bucket === 'string' && bucket !== '') return (call as Call)({ ...input, bucket })
@@ -113,7 +145,11 @@ function checkOptions(options: S3StorageOptions) {
   const given: Partial<S3StorageOptions> = isObject(options) ? options : {}
   const { timeoutSeconds, completeTimeoutSeconds: completeSeconds, idleSeconds } = given
   return {
-    client: checkClient(given.client),
+    client: checkClient(checks, 'client', given.client),
+    publicClient: optional(given.publicClient, (value) => checkClient(checks, 'publicClient', value)),
+    createOnly: checks.boolean('createOnly', given.createOnly) ?? true,
+    maxParts: checks.integer('maxParts', given.maxParts ?? null, 1, MAX_PARTS) ?? MAX_PARTS,
+    uploadHeaders: checkUploadHeaders(checks, given.uploadHeaders),
     timeoutSeconds: checks.seconds('timeoutSeconds', timeoutSeconds, MAX_TIMEOUT_SECONDS) ?? 30,
     completeTimeoutSeconds:
       checks.seconds('completeTimeoutSeconds', completeSeconds, MAX_TIMEOUT_SECONDS) ?? 300,
@@ -121,12 +157,4 @@ function checkOptions(options: S3StorageOptions) {
     bucketName: checks.function('bucketName', given.bucketName),
     now: checks.function('now', given.now) ?? (() => new Date()),
   }
-}
-
-function checkClient(client: unknown): S3Client {
-  const parts = isObject(client) ? (client as Partial<S3Client>) : {}
-  if (typeof parts.send !== 'function' || !isObject(parts.config) || !isObject(parts.middlewareStack)) {
-    throw checks.error('client must be an S3Client from @aws-sdk/client-s3.')
-  }
-  return client as S3Client
 }

@@ -67,13 +67,39 @@ export function urlSigner(client: S3Client, now: () => Date): SignUrl {
     return url
   }
 
+  async function credentialsEnd(
+    bucket: string,
+    options?: { readonly forceRefresh: true },
+  ): Promise<Date | null> {
+    const expiration = await expirationOf(client, bucket, options)
+    return expiration ? new Date(expiration.getTime() - bucketClockAhead(client, now)) : null
+  }
+
   return async (request) => {
     // Before they sign: the SDK may renew them in the meantime, which only makes the URL live longer.
-    const { expiration } = await client.config.credentials()
+    let end = await credentialsEnd(request.bucket)
+    if (end && end <= now()) end = await credentialsEnd(request.bucket, { forceRefresh: true })
+    if (end && end <= now()) throw new Error(`the credentials ended at ${end.toISOString()}`)
     const url = await sign(request)
-    const end = expiration && new Date(expiration.getTime() - bucketClockAhead(client, now))
     return end && end < request.expiresAt ? { url, expiresAt: end } : { url }
   }
+}
+
+/** The end of the name of a directory bucket (S3 Express One Zone), whose requests are signed by a session of minutes. */
+const DIRECTORY_BUCKET = /--x-s3$/
+
+/** Returns when the credentials end that sign requests to a bucket. */
+async function expirationOf(
+  { config }: S3Client,
+  bucket: string,
+  options?: { readonly forceRefresh: true },
+): Promise<Date | undefined> {
+  const credentials = await config.credentials(options)
+  if (!DIRECTORY_BUCKET.test(bucket)) return credentials.expiration
+  const { disableS3ExpressSessionAuth: disabled } = config
+  if (typeof disabled === 'function' ? await disabled() : disabled) return credentials.expiration
+  const session = await config.s3ExpressIdentityProvider.getS3ExpressIdentity(credentials, { Bucket: bucket })
+  return session.expiration
 }
 
 type HttpRequest = Parameters<S3RequestPresigner['presign']>[0]

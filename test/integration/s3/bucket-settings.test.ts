@@ -204,6 +204,14 @@ function describeUnsignedHeaders(server: S3Server): void {
     },
   )
 
+  it.each([
+    { 'x-amz-object-lock-legal-hold': 'ON' },
+    { 'x-amz-object-lock-mode': 'COMPLIANCE', 'x-amz-object-lock-retain-until-date': '2099-01-01T00:00:00Z' },
+  ])('are not needed against %j in a bucket without Object Lock', async (unsigned) => {
+    const { url, headers } = await storage.signUpload(uploadTo(bucket))
+    expect((await put({ url, headers: { ...headers, ...unsigned } })).status).toBe(400)
+  })
+
   it('allow everything else', async () => {
     await everything(storage, bucket, { owner })
   })

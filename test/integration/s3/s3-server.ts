@@ -22,15 +22,18 @@ export interface S3Server {
 
 /** Describes tests of a real S3 service. They are skipped visibly if there is none. */
 export function describeS3(title: string, body: (server: S3Server) => void): void {
-  describeWithServer('s3', title, (server) => {
-    const url = new URL(server)
-    const guest = url.searchParams.get('guest')
-    body({
-      endpoint: url.origin,
-      owner: accountOf(`${url.username}:${url.password}`),
-      guest: guest === null ? null : accountOf(guest),
-    })
-  })
+  describeWithServer('s3', title, (server) => body(serverAt(server)))
+}
+
+/** Reads the URL of a server, which contains its credentials. */
+export function serverAt(text: string): S3Server {
+  const url = new URL(text)
+  const guest = url.searchParams.get('guest')
+  return {
+    endpoint: url.origin,
+    owner: accountOf(`${url.username}:${url.password}`),
+    guest: guest === null ? null : accountOf(guest),
+  }
 }
 
 function accountOf(text: string): Account {

@@ -45,7 +45,7 @@ export function interceptCalls(pass: Pass): Connection {
   function through<Part extends object>(
     system: CallKind['system'],
     part: Part,
-    names = Object.keys(part) as (keyof Part & string)[],
+    names = (Object.keys(part) as (keyof Part & string)[]).filter((name) => typeof part[name] === 'function'),
   ): Part {
     const calls = names.map((name) => {
       const call = part[name] as (...input: unknown[]) => Promise<unknown>

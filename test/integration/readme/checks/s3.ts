@@ -1,4 +1,4 @@
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { run, type SnippetChecks } from '../programs.js'
 import { ask, type HandlerProgram } from './app-client.js'
 import { withBucket } from './bucket-of-tests.js'
@@ -24,6 +24,21 @@ const storesInBucket = withBucket('docs/s3.md#bucket.ts', async (program, { buck
   expect((await request('DELETE', `/object?key=${encodeURIComponent(key)}`)).status).toBe(204)
 })
 
+/** Gives browsers another address of the same service, at which nothing listens. */
+const signsForBrowsers = withBucket('docs/s3.md#public-address.ts', async (program, { bucket, origin }) => {
+  vi.stubEnv('S3_ENDPOINT', origin)
+  vi.stubEnv('S3_PUBLIC_ENDPOINT', 'http://files.example')
+  const server = await run<HandlerProgram>(program)
+  const file = { filename: 'a.txt', contentType: 'text/plain', size: 5 }
+  const begun = await (await ask(server, 'user:ann', 'POST', '/upload', file)).json()
+  const { object, upload } = begun as { object: { key: string; id: string }; upload: { url: string } }
+  expect(upload.url.startsWith(`http://files.example/${bucket}/`)).toBe(true)
+  // The server itself looks at the internal address.
+  const { key, id } = object
+  expect((await ask(server, 'user:ann', 'POST', '/upload/confirm', { key, id })).status).toBe(409)
+})
+
 export const s3Checks: SnippetChecks = {
   'docs/s3.md#bucket.ts': storesInBucket,
+  'docs/s3.md#public-address.ts': signsForBrowsers,
 }

@@ -126,16 +126,34 @@ describe('POST /multipart/complete', () => {
     expect(await objects.findPending(parts.object)).toMatchObject({ id: parts.object.id })
   })
 
-  it('keeps the reservation if the bucket has dropped the upload, which can only be aborted then', async () => {
+  it.each([
+    ['/multipart/list', list],
+    ['/multipart/complete', complete],
+  ])('ends an upload that the bucket has dropped, as %s does', async (_, request) => {
     const { as, objects, storage } = startService()
     const caller = as('user:1')
     const parts = await begun(caller)
     await sendParts(caller, parts)
     await storage.multipart!.abort({ bucket: BUCKET, key: parts.object.key, uploadId: parts.uploadId })
-    expect(await errorOf(await list(caller, parts))).toMatchObject({ code: 'OBJECT_NOT_FOUND' })
-    expect(await errorOf(await complete(caller, parts))).toMatchObject(MISMATCH)
-    expect(await objects.findPending(parts.object)).not.toBeNull()
-    expect((await abort(caller, parts)).status).toBe(204)
+    expect(await errorOf(await request(caller, parts))).toMatchObject({
+      ...{ status: 404, code: 'OBJECT_NOT_FOUND', params: { ended: true } },
+      message: 'The bucket no longer has this upload, so it has ended. Start a new one.',
+    })
+    expect(await objects.getScopeUsage('user:1')).toMatchObject({ reservedFiles: 0 })
+    // A second call doesn't know the attempt.
+    expect(await errorOf(await request(caller, parts))).not.toHaveProperty('params')
+  })
+
+  it('does not end an upload that the bucket has completed without a confirmation', async () => {
+    const { as, storage } = startService()
+    const caller = as('user:1')
+    const parts = await begun(caller)
+    await sendParts(caller, parts)
+    const at = { bucket: BUCKET, key: parts.object.key, uploadId: parts.uploadId }
+    const page = await storage.multipart!.listParts({ ...at, after: 0 })
+    await storage.multipart!.complete({ ...at, parts: page!.parts })
+    expect(await errorOf(await list(caller, parts))).not.toHaveProperty('params')
+    await expectStatus(await complete(caller, parts), 200)
   })
 })
 

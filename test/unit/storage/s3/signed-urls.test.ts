@@ -132,7 +132,11 @@ describe('a URL', () => {
   it('is signed with the current credentials', async () => {
     let keys = 0
     const rotating = () =>
-      Promise.resolve({ ...credentials, accessKeyId: `key${++keys}`, expiration: new Date(Date.now()) })
+      Promise.resolve({
+        ...credentials,
+        accessKeyId: `key${++keys}`,
+        expiration: new Date(Date.now() + 60_000),
+      })
     const storage = s3Storage({ client: clientOf({ credentials: rotating }) })
     await upload(storage, 'bucket', 'a')
     const used = [keyIn(await upload(storage, 'bucket', 'b')), keyIn(await upload(storage, 'bucket', 'c'))]
@@ -145,13 +149,38 @@ describe('a URL', () => {
     const failing = () =>
       isGone
         ? Promise.reject(new Error('no role'))
-        : Promise.resolve({ ...credentials, expiration: new Date(Date.now()) })
+        : Promise.resolve({ ...credentials, expiration: new Date(Date.now() + 60_000) })
     const storage = s3Storage({ client: clientOf({ credentials: failing }) })
     await upload(storage, 'bucket', 'a')
     isGone = true
     await expect(upload(storage, 'bucket', 'b')).rejects.toThrow(
       's3Storage: signUpload failed in bucket "bucket": Error: no role',
     )
+  })
+
+  it('is not signed with credentials that have ended, after asking the provider once more', async () => {
+    let asked = 0
+    const ended = () => Promise.resolve({ ...credentials, expiration: new Date(NOW.getTime() - ++asked) })
+    const storage = s3Storage({ client: clientOf({ credentials: ended }) })
+    await expect(upload(storage, 'bucket', 'a')).rejects.toThrow(
+      'signUpload failed in bucket "bucket": Error: the credentials ended at 2026-01-02T03:04:05.6',
+    )
+    expect(asked).toBeGreaterThan(1)
+
+    const renewed = () =>
+      Promise.resolve({ ...credentials, expiration: new Date(NOW.getTime() + (asked++ === 0 ? -1 : 60_000)) })
+    asked = 0
+    await upload(s3Storage({ client: clientOf({ credentials: renewed }) }), 'bucket', 'a')
+  })
+
+  it('ends with the session of a directory bucket', async () => {
+    const expiration = new Date(NOW.getTime() + 300_000)
+    const session = { ...credentials, sessionToken: 't', expiration }
+    const s3ExpressIdentityProvider = { getS3ExpressIdentity: () => Promise.resolve(session) }
+    const storage = s3Storage({ client: clientOf({ s3ExpressIdentityProvider }) })
+    const input = { key: 'a', size: 1, contentType: 'a/b', attemptId: 'a', expiresAt, serverURL }
+    const signed = await storage.signUpload({ ...input, bucket: 'files--euw1-az1--x-s3' })
+    expect(signed.expiresAt).toEqual(expiration)
   })
 
   it('has a new endpoint and region of the client after a minute', async () => {
@@ -184,6 +213,21 @@ describe('a URL', () => {
       await refused()
     },
   )
+
+  it('has a header that a middleware adds for requesters who pay in its query', async () => {
+    const client = clientOf()
+    client.middlewareStack.add(
+      (next) => (args) => {
+        const { headers } = args.request as { readonly headers: Record<string, string> }
+        headers['x-amz-request-payer'] = 'requester'
+        return next(args)
+      },
+      { step: 'build' },
+    )
+    const { searchParams } = new URL(await upload(s3Storage({ client }), 'bucket', 'a'))
+    expect(searchParams.get('x-amz-request-payer')).toBe('requester')
+    expect(searchParams.get('X-Amz-SignedHeaders')).not.toContain('payer')
+  })
 
   it('is built by the SDK if the application added middleware to the client', async () => {
     const client = clientOf()

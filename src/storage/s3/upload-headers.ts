@@ -1,0 +1,48 @@
+import type { CreateMultipartUploadCommandInput } from '@aws-sdk/client-s3'
+import { isObject, type OptionChecks } from '../../core/option-checks.js'
+import { shown } from '../../core/store/validation/checks.js'
+
+/** The parameters of the SDK for the headers that every upload may have. */
+const PARAMETERS = {
+  'x-amz-server-side-encryption': 'ServerSideEncryption',
+  'x-amz-server-side-encryption-aws-kms-key-id': 'SSEKMSKeyId',
+  'x-amz-server-side-encryption-context': 'SSEKMSEncryptionContext',
+  'x-amz-storage-class': 'StorageClass',
+  'x-amz-acl': 'ACL',
+  'x-amz-tagging': 'Tagging',
+} as const satisfies Record<string, keyof CreateMultipartUploadCommandInput>
+
+type UploadHeaderName = keyof typeof PARAMETERS
+
+/** Headers that every upload has, by names in lower case. */
+export type S3UploadHeaders = { readonly [Name in UploadHeaderName]?: string | undefined }
+
+/** The headers of every upload, and the same as parameters of the SDK's commands. */
+export interface UploadSettings {
+  readonly headers: Readonly<Record<string, string>>
+  readonly parameters: Pick<CreateMultipartUploadCommandInput, (typeof PARAMETERS)[UploadHeaderName]>
+}
+
+/** @throws TypeError that names the header. */
+export function checkUploadHeaders(checks: OptionChecks, value: unknown): UploadSettings {
+  if (value === undefined || value === null) return { headers: {}, parameters: {} }
+  if (!isObject(value)) throw checks.error(`uploadHeaders must be an object (got ${shown(value)}).`)
+  const given = Object.entries(value as Record<string, string>).filter(
+    ([, text]) => (text as unknown) !== undefined,
+  )
+  const parameters = given.map(([name, text]: [string, unknown]) => {
+    if (!Object.hasOwn(PARAMETERS, name)) {
+      const names = Object.keys(PARAMETERS).join(', ')
+      throw checks.error(`uploadHeaders can have only ${names} (got ${shown(name)}).`)
+    }
+    // What a header can carry, and a signature covers without a change.
+    if (typeof text !== 'string' || !/^[!-~](?:[ -~]*[!-~])?$/.test(text)) {
+      throw checks.error(`uploadHeaders[${shown(name)}] must be printable ASCII text (got ${shown(text)}).`)
+    }
+    return [PARAMETERS[name as UploadHeaderName], text]
+  })
+  return {
+    headers: Object.fromEntries(given),
+    parameters: Object.fromEntries(parameters) as UploadSettings['parameters'],
+  }
+}
