@@ -48,6 +48,7 @@ const layers = [
     folder: 'src/storage/s3',
     values: [
       'src/core/bytes.ts',
+      'src/core/dot-segments.ts',
       'src/core/errors.ts',
       'src/core/http/download-headers.ts',
       'src/core/on-abort.ts',
@@ -71,6 +72,7 @@ const layers = [
       'src/index.ts',
       'src/adapter.ts',
       'src/adapters',
+      'src/core/http/media-type.ts',
       'src/core/printable.ts',
       'src/server/jobs',
       'src/server/dependencies.ts',

@@ -84,7 +84,14 @@ export default defineConfig(
   {
     files: ['bench/client/*.mjs'],
     languageOptions: {
-      globals: { window: 'readonly', document: 'readonly', XMLHttpRequest: 'readonly', Blob: 'readonly' },
+      globals: {
+        window: 'readonly',
+        document: 'readonly',
+        XMLHttpRequest: 'readonly',
+        Blob: 'readonly',
+        File: 'readonly',
+        PerformanceObserver: 'readonly',
+      },
     },
   },
   {

@@ -10,6 +10,16 @@ const BINDING = ['test/package/runtimes']
 /** The bindings in NestJS, Connect and Vite. */
 const SERVERS = ['test/package/servers']
 
+/** The client in Chromium, Firefox and WebKitGTK. They wait for most of their time. */
+const ENGINES = [
+  'faults',
+  'left-pages',
+  'changed-files',
+  'refused-bodies',
+  'slow-lines',
+  'tabs-and-storage',
+].map((run) => `test/browser/${run}.`)
+
 /** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
   { path: 'src/core/store/', runs: STORE },
@@ -28,8 +38,10 @@ const TOUCHED = [
     runs: ['test/integration/mongo/conformance', 'test/integration/mongo/races.'],
   },
   { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
-  { path: 'src/client/', runs: ['test/package/toolchains', 'test/browser/faults'] },
+  { path: 'src/client/', runs: ['test/package/toolchains', ...ENGINES] },
   { path: 'src/server/', runs: ['test/unit/server'] },
+  { path: 'src/server/http/reading', runs: ['test/browser/pictures-for-scripts'] },
+  { path: 'src/storage/local/', runs: ['test/browser/seeking'] },
   {
     path: 'src/storage/',
     runs: [

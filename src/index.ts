@@ -56,12 +56,10 @@ export {
 } from './server/jobs/deliver-events.js'
 export {
   importObjects,
-  type ImportedItem,
   type ImportObjectsOptions,
   type ImportObjectsResult,
-  type ImportSelection,
-  type SelectImport,
 } from './server/jobs/import-objects.js'
+export type { ImportedItem, ImportSelection, SelectImport } from './server/jobs/import-selection.js'
 export { eraseScope, type EraseScopeOptions, type EraseScopeResult } from './server/jobs/erase-scope.js'
 export {
   transferScope,

@@ -1,4 +1,4 @@
-// Measures in Chromium what it costs that an upload can be resumed: reading, digests, memory.
+// Measures in Chromium what an upload costs the page: time beside one by hand, reading, digests, memory, and many at once.
 // --check: exit with 1 if a bar is missed.
 import { mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
@@ -44,6 +44,30 @@ printTable('Seconds of an upload', [
   ]),
 ])
 report.record('an upload compared with one by hand', results)
+const costs = await measureMany([10, 1000, 5000])
+printTable('The page\u2019s processor time for each of many small uploads that start at once', [
+  ['uploads', 'milliseconds each', 'beside 10', 'bar', ''],
+  ...costs.map(({ name, milliseconds, ratio, bar, missed }) => [
+    name,
+    milliseconds.toFixed(1),
+    ratio.toFixed(2),
+    barText(bar),
+    missed ? 'missed' : '',
+  ]),
+])
+report.record('the cost of an upload among many', costs)
+const tasks = await measureTasks()
+printTable('The longest task of the page while a file is sent, in milliseconds', [
+  ['', 'by hand', 'client', 'bar', ''],
+  ...tasks.map(({ name, byHand, client, bar, missed }) => [
+    name,
+    taskText(byHand),
+    taskText(client),
+    barText(bar),
+    missed ? 'missed' : '',
+  ]),
+])
+report.record('the longest task of the page', tasks)
 console.log(await measureDigest())
 console.log(await measureResumption())
 await browser.close()
@@ -95,6 +119,65 @@ async function compareUploads(name, { bytes, megabits, bar }) {
   const [byHand, client] = [median(seconds.uploadByHand), median(seconds.upload)]
   const ratio = client / byHand
   return { name, byHand, client, ratio, bar, missed: misses(ratio, bar) }
+}
+
+/** Measures the page's main thread while so many uploads, which start at once, are done. */
+async function measureMany(counts) {
+  server.limit(Infinity)
+  const page = await openPage(browser, 1)
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable')
+  const taskSeconds = async () => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return metrics.find(({ name }) => name === 'TaskDuration').value
+  }
+  const each = async (count, rounds) => {
+    const before = await taskSeconds()
+    for (let round = 0; round < rounds; round++) await page.evaluate((n) => window.uploadMany(n), count)
+    return ((await taskSeconds()) - before) / count / rounds
+  }
+  // So that the first figure has no compilation in it.
+  await each(10, 50)
+  const seconds = []
+  for (const count of counts) seconds.push(await each(count, Math.ceil(1000 / count)))
+  await page.context().close()
+  return seconds.map((each, index) => {
+    const ratio = each / seconds[0]
+    const bar = index === 0 ? {} : { most: 1.3 }
+    return { name: String(counts[index]), milliseconds: each * 1000, ratio, bar, missed: misses(ratio, bar) }
+  })
+}
+
+/** Measures the longest task while 512 MiB are sent, and 64 MiB on a processor that is six times slower. */
+async function measureTasks() {
+  const results = []
+  for (const { name, bytes, slowness, bar } of [
+    { name: '512 MiB', bytes: 512 * 1024 ** 2, slowness: 1, bar: { most: 50 } },
+    { name: '64 MiB, processor slowed down 6 times', bytes: 64 * 1024 ** 2, slowness: 6, bar: {} },
+  ]) {
+    const page = await openPage(browser, bytes)
+    const session = await page.context().newCDPSession(page)
+    await session.send('Emulation.setCPUThrottlingRate', { rate: slowness })
+    const start = performance.now()
+    const byHand = await page.evaluate(() => window.longestTask('uploadByHand'))
+    const middle = performance.now()
+    const client = await page.evaluate(() => window.longestTask('upload'))
+    const [hand, own] = [middle - start, performance.now() - middle].map((time) => (time - 1000) / 1000)
+    results.push({
+      name: `${name} (${hand.toFixed(1)} s by hand, ${own.toFixed(1)} s)`,
+      byHand,
+      client,
+      bar,
+      missed: misses(client, bar),
+    })
+    await page.context().close()
+  }
+  return results
+}
+
+/** Browsers tell only of tasks of 50 ms and more. */
+function taskText(milliseconds) {
+  return milliseconds === 0 ? 'below 50' : milliseconds.toFixed(0)
 }
 
 async function measureDigest() {

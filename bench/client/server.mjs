@@ -42,7 +42,14 @@ export async function startServer() {
     const object = { id: key, bucket: 'files', key, status: 'pending' }
     return { ...object, createdAt: new Date().toISOString(), filename: 'film.mp4', declaredSize: size }
   }
+  const soon = () => new Date(Date.now() + 900_000).toISOString()
   const endpoints = {
+    '/upload': ({ size: declared }) => {
+      size = declared
+      const upload = { method: 'PUT', url: `${bucketURL}/0`, headers: {}, expiresAt: soon() }
+      return { object: objectOf(String(uploads++)), upload }
+    },
+    '/upload/confirm': ({ key }) => ({ object: { ...objectOf(key), status: 'active', size } }),
     '/multipart': ({ size: declared }) => {
       size = declared
       return { object: objectOf(String(uploads++)), uploadId: 'upload', partSize: PART }
@@ -50,10 +57,10 @@ export async function startServer() {
     '/multipart/parts': ({ partNumbers }) => ({
       parts: partNumbers.map((number) => ({
         url: `${bucketURL}/${number}`,
-        expiresAt: new Date(Date.now() + 900_000).toISOString(),
+        expiresAt: soon(),
       })),
     }),
-    '/multipart/list': () => ({ partSize: PART }),
+    '/multipart/list': () => ({ partSize: PART, parts: [] }),
     '/multipart/complete': ({ key }) => ({ object: { ...objectOf(key), status: 'active', size } }),
   }
   const api = createServer(async (req, res) => {

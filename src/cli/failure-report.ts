@@ -16,7 +16,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'There is no network route to the host.',
   ECONNRESET:
     'The server closed the connection. Check that it is a server of this database, and whether it requires TLS.',
-  '28000': 'Check the user, and whether pg_hba.conf on the server allows it from this host.',
+  '28000':
+    'Check the user, and whether pg_hba.conf on the server allows it from this host, with TLS or without.',
   '28P01': CHECK_LOGIN,
   '3D000': 'Check the database name at the end of the URL, or create the database.',
   '42501': CHECK_RIGHTS,

@@ -8,6 +8,7 @@ import { addPurgeDeleted, addPurgeExpired } from './commands/purge.js'
 import { addMigrate, addSchema, addVerify } from './commands/schema.js'
 import { addTransferScope } from './commands/transfer-scope.js'
 import { addCheckUsage, addRepairUsage, addUsage } from './commands/usage.js'
+import { endProcess } from './end-process.js'
 
 /** In the order in which the help lists them. */
 const COMMANDS = [
@@ -31,5 +32,8 @@ const COMMANDS = [
   addPurgeDeleted,
 ]
 
-// Not `process.exit()`, which would drop output that a slow reader hasn't read yet.
-process.exitCode = await runCli(process.argv.slice(2), COMMANDS)
+// Output that fails is handled where it is written. Without a listener, help for a closed pipe would end with a stack trace.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+
+// Not only the exit code: what the module of `--map` keeps open, such as a database pool, would keep the process running.
+await endProcess(await runCli(process.argv.slice(2), COMMANDS))

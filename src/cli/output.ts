@@ -16,10 +16,6 @@ export function createOutput(
   onReaderGone: () => void,
 ) {
   let isClosed = false
-  // `write` handles the failure of each write.
-  stdout.on('error', () => undefined)
-  // stderr is closed too, so there is nowhere left to report this.
-  stderr.on('error', () => undefined)
 
   async function write(text: string): Promise<void> {
     if (isClosed || text === '') return

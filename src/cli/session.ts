@@ -153,6 +153,8 @@ export async function runJob<Result extends JobResult>(
     throw error
   }
   progress.end()
+  // A signal or a closed pipe that comes after the work has ended changes nothing.
+  const isStopped = interruption.signal.aborted
   const { failed = [], failures, ...counts } = result
   await output.items(failed.map(failedItem))
   const more = (failures ?? 0) - failed.length
@@ -162,8 +164,8 @@ export async function runJob<Result extends JobResult>(
   const advice = resume(result.after ?? null)
   // `after` is beyond the failures.
   const mayRetry = result.after === undefined && failed.some(({ error }) => mayPass(error))
-  if (advice !== null && (interruption.signal.aborted || mayRetry)) output.note(advice)
-  await interruption.checkpoint()
+  if (advice !== null && (isStopped || mayRetry)) output.note(advice)
+  if (isStopped) await interruption.checkpoint()
   return result
 }
 

@@ -6,7 +6,7 @@ export type Fetch = typeof globalThis.fetch
 /** Headers for API calls, such as `Authorization`. */
 export type ClientHeaders = Headers | Readonly<Record<string, string>>
 
-type Query = Readonly<Record<string, string | number | null | undefined>>
+type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 
 export interface ApiRequestOptions<Result> extends CallOptions {
   /** Parameters that are `null` or `undefined` are omitted. */
@@ -115,11 +115,12 @@ interface LocatedCall extends CallOptions {
   readonly key?: string | undefined
   readonly bucket?: string | null | undefined
   readonly disposition?: string | null | undefined
+  readonly cors?: boolean | null | undefined
 }
 
 /** Picks the options of a call on one object, because the caller's may have more fields. A record is found by its key. */
-export function locate({ id, key, bucket, disposition, signal, timeoutSeconds }: LocatedCall) {
-  const query = key == null ? { id, disposition } : { key, bucket, disposition }
+export function locate({ id, key, bucket, disposition, cors, signal, timeoutSeconds }: LocatedCall) {
+  const query = key == null ? { id, disposition, cors } : { key, bucket, disposition, cors }
   return { query, signal, timeoutSeconds }
 }
 

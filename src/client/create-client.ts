@@ -71,6 +71,11 @@ export type FileOptions = (ObjectLocation | ObjectId) & {
    * `attachment`.
    */
   readonly disposition?: 'inline' | 'attachment' | null | undefined
+  /**
+   * `true` returns an address whose bytes scripts of the page can read, also if `<img>` has shown them: for `fetch`, canvas and
+   * `<img crossorigin>`. Only pages on plain HTTP need it; elsewhere browsers tell the server. Default: `false`.
+   */
+  readonly cors?: boolean | null | undefined
 }
 
 /** The methods of every client. They reject with {@link S3ClientError}. */

@@ -36,7 +36,10 @@ export interface SignDownloadInput extends BytesReference {
   readonly contentType: string | null
   /** Whether browsers show the bytes in place or save them as a file. Default: `attachment`. */
   readonly disposition?: Disposition | null | undefined
-  /** `Cache-Control` of the bytes. Default: `private, no-store`. */
+  /**
+   * `Cache-Control` of the bytes. Default: `private, no-store`. Its `max-age` is safe for a URL whose lifetime started up to a third
+   * earlier. A storage that serves its own URLs may replace it with the seconds until the URL expires.
+   */
   readonly cacheControl?: string | null | undefined
   /**
    * When the lifetime of the URL starts, at or before now. Equal inputs with a `signedAt` return the same URL, so browsers can

@@ -1,4 +1,5 @@
 import { hexOf, truncateToBytes } from '../core/bytes.js'
+import { isDotSegment } from '../core/dot-segments.js'
 import { refusalOf, StorageError, toStorageError } from '../core/errors.js'
 import type { Guard } from '../core/guards.js'
 import { essenceOf, repairedMediaType } from '../core/http/media-type.js'
@@ -220,7 +221,7 @@ function attemptStorageKey(key: string, attemptId: string): string {
   const suffix = `~${attemptId}`
   const segments = key
     .split('/')
-    .map((segment) => (segment === '.' || segment === '..' ? '_'.repeat(segment.length) : segment))
+    .map((segment) => (isDotSegment(segment) ? '_'.repeat(segment.length) : segment))
   const last = truncateToBytes(segments.pop() ?? '', MAX_SEGMENT - suffix.length)
   const safeKey = [...segments, last].join('/')
   return truncateToBytes(safeKey, TEXT_LIMITS.storageKey.max - suffix.length) + suffix

@@ -8,11 +8,25 @@ export const DEFAULT_URL_SECONDS = 900
 /** Longest lifetime of a signed URL, in seconds. S3 signatures (V4) expire after 7 days. */
 export const LONGEST_URL_SECONDS = 7 * 24 * 60 * 60
 
-/** Returns the same period for every call within a third of `urlSeconds`, so that browsers can cache the URL. */
-export function cacheablePeriod(now: Date, urlSeconds: number): { signedAt: Date; expiresAt: Date } {
+/** How a URL that browsers cache is signed. */
+type CacheableTerms = Required<Pick<SignDownloadInput, 'signedAt' | 'expiresAt' | 'cacheControl'>>
+
+/**
+ * Returns the same terms for every call within a third of `urlSeconds`, so that browsers can cache the URL. The bytes leave the cache
+ * when it expires, even if they are loaded at the end of that third.
+ *
+ * Scripts get another URL: S3 responds without CORS headers to `<img>`, and browsers would serve that response to scripts from their
+ * cache. The thirds of these URLs begin in the middle of the others', so they never have the same `signedAt`.
+ */
+export function cacheableTerms(now: Date, urlSeconds: number, isForScripts: boolean): CacheableTerms {
   const third = (urlSeconds * 1000) / 3
-  const signedAt = new Date(Math.floor(now.getTime() / third) * third)
-  return { signedAt, expiresAt: secondsAfter(signedAt, urlSeconds) }
+  const shift = isForScripts ? third / 2 : 0
+  const signedAt = new Date(Math.floor((now.getTime() - shift) / third) * third + shift)
+  return {
+    signedAt,
+    expiresAt: secondsAfter(signedAt, urlSeconds),
+    cacheControl: `private, immutable, max-age=${Math.floor((urlSeconds * 2) / 3)}`,
+  }
 }
 
 export const DISPOSITIONS = ['inline', 'attachment'] as const satisfies readonly Disposition[]

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Response } from 'express'
@@ -66,6 +66,9 @@ await describeInEngines('a resumed upload', (engine) => {
   )
 })
 
+/** In seconds. */
+const TIME = 1_700_000_000
+
 /** Opens a session whose bucket holds parts, with a file on disk that the page has chosen. */
 async function openResumable(engine: Engine, host: string, test: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-db-contents-'))
@@ -95,16 +98,12 @@ async function openResumable(engine: Engine, host: string, test: TestContext) {
     server,
     tab,
     open,
-    /** Writes the file, and chooses it. In place, it stays chosen, and keeps its time, so that no browser notices. */
+    /** Writes the file, always with the same time, so that no browser notices. Chooses it, unless it is written in place. */
     write: async (next: Content, isInPlace = false) => {
-      if (!isInPlace) {
-        rmSync(file, { force: true })
-        writeFileSync(file, bytesOf(next))
-        return chooseFile(tab, file)
-      }
-      const { atime, mtime } = statSync(file)
-      writeFileSync(file, bytesOf(next), { flag: 'r+' })
-      utimesSync(file, atime, mtime)
+      if (!isInPlace) rmSync(file, { force: true })
+      writeFileSync(file, bytesOf(next), { flag: isInPlace ? 'r+' : 'w' })
+      utimesSync(file, TIME, TIME)
+      if (!isInPlace) await chooseFile(tab, file)
     },
     /** Which of the parts that are sent next to hold, by the order in which they come. */
     plan: (next: (index: number) => boolean) => {

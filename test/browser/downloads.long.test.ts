@@ -2,14 +2,16 @@ import { expect, it } from 'vitest'
 import { describeInEngines } from './engines/engines.js'
 import { openEngineSession } from './engines/session.js'
 
-/** A filename, and the name under which browsers save it: what a file system or another system can't have is replaced. */
+/** A filename, and the name under which browsers save it: what a path or another system's file system can't have is replaced. */
 const NAMES = [
   ['naïve – “quoted”.txt', 'naïve – “quoted”.txt'],
   ['日本語 😀.txt', '日本語 😀.txt'],
-  [`it's 100%41; filename=other.txt`, `it's 100%41; filename=other.txt`],
+  [`it's; filename=other.txt`, `it's; filename=other.txt`],
   ['a/b\\c.txt', 'a_b_c.txt'],
   ['the "best" one.txt', 'the _best_ one.txt'],
-  ['../../up.txt', '.._up.txt'],
+  ['../../up.txt', '_.._up.txt'],
+  // Firefox decodes once more what looks encoded.
+  ['100%41.txt', { Chromium: '100%41.txt', Firefox: '100A.txt' }],
 ] as const
 
 await describeInEngines('a download', (engine, name) => {
@@ -24,7 +26,8 @@ await describeInEngines('a download', (engine, name) => {
         document.body.innerHTML = '<a>Download</a>'
         document.querySelector('a')!.href = url
       }, filename)
-      expect(await tab.download!(() => document.querySelector('a')!.click())).toBe(saved)
+      const expected = typeof saved === 'string' || name === 'WebKit' ? saved : saved[name]
+      expect(await tab.download!(() => document.querySelector('a')!.click())).toBe(expected)
     }
   })
 })

@@ -120,7 +120,7 @@ export const xhrUploads = (browser: () => Browser): void => {
       const { code, steps } = await upload({ size: 4_000_000, atFirst: 'abort' })
       expect(code).toBe('ABORTED')
       expect(steps).toHaveLength(1)
-      expect(await server.usage()).toEqual(NOTHING_USED)
+      await expect.poll(() => server.usage()).toEqual(NOTHING_USED)
     })
 
     it('aborts the attempt and rejects with the error of onProgress', async () => {

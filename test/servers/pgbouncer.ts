@@ -12,8 +12,17 @@ const FOLDERS = ['/usr/sbin', '/opt/homebrew/bin', '/usr/local/bin']
 /** The first version that can keep prepared statements, and has a setting for it. */
 const KEEPS_STATEMENTS = [1, 21] as const
 
-/** A pooler in transaction mode over one database, with this many connections to it. Keeps no prepared statements. */
-export function pgbouncerOver(database: string, connections: number): ServerKind {
+export interface PgbouncerOptions {
+  /** Connections to the database. */
+  readonly connections: number
+  /** The password of the user `tests`. Default: none is asked for. */
+  readonly password?: string
+  /** Further lines of the section `[pgbouncer]`. */
+  readonly settings?: readonly string[]
+}
+
+/** A pooler in transaction mode over one database. Keeps no prepared statements. */
+export function pgbouncerOver(database: string, options: PgbouncerOptions): ServerKind {
   return {
     name: 'pgbouncer',
     variable: 'TEST_PGBOUNCER_URL',
@@ -21,7 +30,7 @@ export function pgbouncerOver(database: string, connections: number): ServerKind
     ways: [
       async () => {
         const program = installedProgram('pgbouncer', FOLDERS)
-        return program === null ? null : startPgbouncer(program, database, connections)
+        return program === null ? null : startPgbouncer(program, database, options)
       },
     ],
   }
@@ -30,36 +39,41 @@ export function pgbouncerOver(database: string, connections: number): ServerKind
 async function startPgbouncer(
   program: string,
   database: string,
-  connections: number,
+  { connections, password, settings: more = [] }: PgbouncerOptions,
 ): Promise<RunningServer> {
   const version = /\d+\.\d+/.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))?.[0] ?? '0.0'
   return startInFolder('pgbouncer', userOfServer(), async (folder) => {
-    const { hostname, port: target, username, password, pathname } = new URL(database)
+    const { hostname, port: target, username, password: secret, pathname } = new URL(database)
     const parts = {
       host: hostname,
       port: target || '5432',
       dbname: pathname.slice(1),
       user: username,
-      password,
+      password: secret,
     }
     const connection = Object.entries(parts)
       .filter(([, value]) => value !== '')
       .map(([name, value]) => `${name}='${decodeURIComponent(value).replaceAll("'", "''")}'`)
+    const users = join(folder.path, 'users.txt')
+    await writeFile(users, `"tests" "${password}"\n`)
     const settings = [
       '[databases]',
       `behind = ${connection.join(' ')}`,
       '[pgbouncer]',
       'listen_addr = 127.0.0.1',
       'unix_socket_dir =',
-      'auth_type = any',
+      ...(password === undefined
+        ? ['auth_type = any']
+        : ['auth_type = scram-sha-256', `auth_file = ${users}`]),
       'pool_mode = transaction',
       `default_pool_size = ${connections}`,
       'max_client_conn = 200',
+      ...more,
       // Older versions have no such setting, and never keep statements.
       ...(keepsStatements(version) ? ['max_prepared_statements = 0'] : []),
     ]
     const file = join(folder.path, 'pgbouncer.ini')
-    const urlOf = (port: number) => `postgres://tests@127.0.0.1:${port}/behind`
+    const urlOf = (port: number) => `postgres://tests:${password ?? ''}@127.0.0.1:${port}/behind`
     const { port } = await folder.serveOnFreePort(
       program,
       async (port) => {

@@ -42,13 +42,20 @@ export async function startPrivateCluster(
 
 /**
  * Starts a primary and two standbys. Each standby starts from a copy of the primary's files, made before the primary's
- * first start. That equals a base backup, and doesn't need `pg_basebackup`, which some packages leave out.
+ * first start. That equals a base backup, and doesn't need `pg_basebackup`, which some packages leave out. With `synchronous`,
+ * the primary acknowledges what both have.
  */
-export async function startWithStandbys(binaries: string): Promise<PrivateClusters> {
+export async function startWithStandbys(
+  binaries: string,
+  { synchronous = false }: { readonly synchronous?: boolean } = {},
+): Promise<PrivateClusters> {
   return inFolder(async (clusters) => {
     await clusters.initialise('primary')
     for (const name of ['standby', 'other-standby']) await clusters.copyForStandby('primary', name)
-    const primary = await clusters.start('primary')
+    const primary = await clusters.start(
+      'primary',
+      synchronous ? ['synchronous_standby_names=ANY 2 (*)'] : [],
+    )
     const { hostname, port } = new URL(primary.url)
     const source = `primary_conninfo=host=${hostname} port=${port} user=postgres`
     // Queries on the standby must not delay its replay or be cancelled by it: the tests pause the replay themselves.

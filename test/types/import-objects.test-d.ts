@@ -37,6 +37,7 @@ describe('importObjects', () => {
     expectTypeOf<ImportObjectsResult>().toEqualTypeOf<{
       readonly imported: number
       readonly known: number
+      readonly differs: number
       readonly skipped: number
       readonly failed: readonly JobFailure[]
       readonly after: string | null

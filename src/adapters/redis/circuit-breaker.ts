@@ -5,6 +5,9 @@ import { runScript, type RedisClient, type ScriptCall, type ScriptResult } from 
 /** Milliseconds between two probes of a failed Redis, and the minimum between two reports to the operator. */
 const PAUSE = 1000
 
+/** Milliseconds between two reminders that invalidations wait for Redis: meanwhile, other processes may use what it has. */
+const REMINDER = 60_000
+
 export interface CircuitBreakerOptions {
   readonly redis: RedisClient
   /** Maximum milliseconds that a call waits for Redis. */
@@ -23,6 +26,8 @@ export function createCircuitBreaker({ redis, timeout, report, recover, isDone }
   let timer: ReturnType<typeof setTimeout> | undefined
   let lastReport = -Infinity
   let delayedReport: ReturnType<typeof setTimeout> | undefined
+  let lastFailure: unknown
+  let reminder: ReturnType<typeof setInterval> | undefined
 
   /** Reports at most one error a second. Of the errors within a second, the last one is reported at its end. */
   function reportThrottled(operation: string, error: Error): void {
@@ -37,6 +42,14 @@ export function createCircuitBreaker({ redis, timeout, report, recover, isDone }
     report(error, { operation })
   }
 
+  /** Does not wait for a probe, because a Redis that hangs ends none. */
+  function remind(): void {
+    if (isDone()) return
+    const message =
+      'Redis still fails, so it misses writes of this process. Other processes may read older usages from it.'
+    reportThrottled('usageCache.forget', new Error(message, { cause: lastFailure }))
+  }
+
   async function probe(): Promise<void> {
     try {
       do {
@@ -47,9 +60,11 @@ export function createCircuitBreaker({ redis, timeout, report, recover, isDone }
         isUp = true
       } while (!isDone())
       isRecovering = false
-    } catch {
+      clearInterval(reminder)
+    } catch (error) {
       // Not reported: the failure that started the recovery was.
       isUp = false
+      lastFailure = error
       if (isStopped) return
       timer = setTimeout(() => void probe(), PAUSE)
       // The timer must not keep the process alive.
@@ -61,7 +76,12 @@ export function createCircuitBreaker({ redis, timeout, report, recover, isDone }
   function recoverAgain(): void {
     if (isRecovering) return
     isRecovering = true
-    void detached(probe)
+    detached(() => {
+      void probe()
+      if (isStopped) return
+      reminder = setInterval(remind, REMINDER)
+      reminder.unref()
+    })
   }
 
   return {
@@ -77,6 +97,7 @@ export function createCircuitBreaker({ redis, timeout, report, recover, isDone }
         result = await within(timeout, runScript(redis, call))
       } catch (cause) {
         isUp = false
+        lastFailure = cause
         const message = 'Redis failed. Usage is read from the database until Redis responds again.'
         reportThrottled(operation, new Error(message, { cause }))
         recoverAgain()
@@ -94,6 +115,7 @@ export function createCircuitBreaker({ redis, timeout, report, recover, isDone }
       isStopped = true
       clearTimeout(timer)
       clearTimeout(delayedReport)
+      clearInterval(reminder)
     },
   }
 }

@@ -28,8 +28,8 @@ export interface RedisUsageCacheOptions {
    */
   readonly prefix?: string | null | undefined
   /**
-   * Called when Redis fails or refuses a write: once per outage, and at most once a second. Errors that it throws are
-   * ignored. Default: `console.error`.
+   * Called when Redis fails or refuses a write: once per outage, again each minute in which writes can't reach Redis, and at most
+   * once a second. Errors that it throws are ignored. Default: `console.error`.
    */
   readonly onError?: ErrorListener | null | undefined
 }

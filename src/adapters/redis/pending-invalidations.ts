@@ -32,8 +32,15 @@ export class PendingInvalidations {
   #all = false
   #ended: Mark[] = []
   #renewed = new Map<string | null, Mark>()
+  /** Whether some are on their way to Redis. */
+  #isFlushing = false
 
   get isEmpty(): boolean {
+    return !this.#isFlushing && this.#hasNone
+  }
+
+  /** Whether none has been added since the last flush. */
+  get #hasNone(): boolean {
     return !this.#all && this.#scopes.size === 0 && this.#ended.length === 0 && this.#renewed.size === 0
   }
 
@@ -58,6 +65,7 @@ export class PendingInvalidations {
       ended: this.#ended,
       renewed: [...this.#renewed.values()],
     }
+    this.#isFlushing = !this.#hasNone
     this.#scopes = new Set()
     this.#all = false
     this.#ended = []
@@ -67,6 +75,8 @@ export class PendingInvalidations {
     } catch (error) {
       this.add(pending)
       throw error
+    } finally {
+      this.#isFlushing = false
     }
   }
 }

@@ -38,9 +38,10 @@ export function addImport(cli: Cli): void {
               (job) =>
                 runImport({ ...context, bucket }, { ...job, prefix, after, select, concurrency, dryRun }),
               {
-                summary: ({ imported, known, skipped, failures }) =>
+                summary: ({ imported, known, differs, skipped, failures }) =>
                   `${dryRun ? 'Would import' : 'Imported'} ${count(imported)}, ` +
-                  `known ${count(known)}, skipped ${count(skipped)}, failed ${count(failures)}.`,
+                  `known ${count(known)}, ${differs > 0 ? `differs ${count(differs)}, ` : ''}` +
+                  `skipped ${count(skipped)}, failed ${count(failures)}.`,
                 resume: resumeAfter,
               },
             ),

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import type { ObjectMetadata, StorageObject } from '../../index.js'
+import { repairedMediaType } from '../../core/http/media-type.js'
 import { printable } from '../../core/printable.js'
 import type { Cli } from '../cli.js'
 import { EXIT, UsageError, type ExitCode } from '../exit.js'
@@ -26,7 +27,7 @@ export function addUpdate(cli: Cli): void {
     .argument('<key>', 'key of the object')
     .option('--scope <scope>', 'only if this scope owns the object')
     .option('--filename <text>', 'the new filename')
-    .option('--content-type <type>', 'the new content type, such as image/png')
+    .option('--content-type <type>', 'the new content type, such as image/png', mediaType)
     .option('--metadata <json>', 'the new metadata, as a JSON object of strings', parsedMetadata)
     .addOption(new Option('--clear <field...>', 'removes the value of a field').choices(FIELDS))
     .action((bucket: string, key: string, options: UpdateOptions) =>
@@ -54,6 +55,13 @@ function changesOf(options: UpdateOptions) {
   if (contentType !== undefined) return { contentType, metadata }
   if (metadata !== undefined) return { metadata }
   throw new UsageError('Give at least one of --filename, --content-type, --metadata and --clear.')
+}
+
+/** The store accepts any text, but downloads need a media type. */
+function mediaType(text: string): string {
+  const type = repairedMediaType(text)
+  if (type !== null) return type
+  throw new InvalidArgumentError('Must be a media type such as image/png or "text/plain; charset=utf-8".')
 }
 
 /** Parses metadata. The store checks names, values and limits. */

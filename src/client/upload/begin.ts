@@ -3,7 +3,7 @@ import { limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
 import { createLine } from './line.js'
 import { throwIfAborted } from './retry.js'
-import type { trackPhase } from './transfer.js'
+import type { trackPhase } from './progress.js'
 import type { UploadContext, UploadOptions } from './upload-request.js'
 
 /** Uploads of a client that have begun at once. More would only wait for connections while their URLs expire. */
@@ -23,8 +23,6 @@ function createTraffic() {
     puts: createLine(MAX_PUTS),
     /** Uploads that were cancelled. Each resolves once nothing of it is left. */
     cancelled: new Set<Promise<void>>(),
-    /** Counts signs of life of all PUTs. */
-    progress: 0,
   }
 }
 

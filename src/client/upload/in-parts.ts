@@ -14,7 +14,8 @@ import {
 } from './attempt.js'
 import { inOneTab, type KeptAttempt, quietly, type Slot } from './kept-attempts.js'
 import { digestOf, readPart } from './read.js'
-import { isTransient, onPage, retry, statusOf, throwIfAborted } from './retry.js'
+import { onPage } from './page-events.js'
+import { isTransient, retry, statusOf, throwIfAborted } from './retry.js'
 import { fourAtOnce, type Transfer } from './transfer.js'
 
 /** How long the first URLs of an upload may take, in milliseconds. */
@@ -64,23 +65,23 @@ function finish(
 ): Promise<DbClientObject> {
   const { phase, signal } = transfer
   const calls = attemptCalls(slot, attempt)
-  let isUnchanged = false
+  let unchanged: Promise<void> | undefined
+  const check = () => (unchanged ||= checkUnchanged(transfer, attempt))
   const sendListed = async () => {
     attempt.partSize = (await retry(() => calls.list({ signal }), transfer)).partSize
-    await sendMissing(transfer, slot, attempt)
+    await sendMissing(transfer, slot, attempt, check)
   }
   const send = async () => {
     // From here on, the attempt is this page's, also if it ends before anything is sent.
     slot.write(attempt)
     await compare(transfer, attempt)
     // A whole one may be complete: the response to an earlier call was lost.
-    if (!isWhole(attempt)) await (isNew ? sendMissing(transfer, slot, attempt) : sendListed())
+    if (!isWhole(attempt)) await (isNew ? sendMissing(transfer, slot, attempt, check) : sendListed())
     store(slot, attempt)
     return retry(
       async () => {
         phase.enter('confirming')
-        if (!isUnchanged) await checkUnchanged(transfer, attempt)
-        isUnchanged = true
+        await check()
         return calls.finish(transfer)
       },
       transfer,
@@ -88,7 +89,7 @@ function finish(
         if (!isCode(error, 'UPLOAD_MISMATCH')) return isTransient(error)
         // The bucket lost a part that it had accepted, or has put all parts together and shows the file late.
         attempt.digests = attempt.digests.map(String)
-        isUnchanged = false
+        unchanged = undefined
         await sendListed().catch((gone: unknown) => {
           if (!isGone(gone)) throw gone
         })
@@ -153,8 +154,16 @@ const URL_BATCH_SIZE = 8
 /** How often the digests are stored where pages have locks, in milliseconds. */
 const STORE_INTERVAL = 1000
 
-/** Sends the missing parts, several at once, and retries failed ones. Rejects once all retries of a part have failed. */
-async function sendMissing(transfer: Transfer, slot: Slot, attempt: KeptAttempt): Promise<void> {
+/**
+ * Sends the missing parts, several at once, and retries failed ones. Calls `onRead` once all of them have been read. Rejects once all
+ * retries of a part have failed.
+ */
+async function sendMissing(
+  transfer: Transfer,
+  slot: Slot,
+  attempt: KeptAttempt,
+  onRead: () => Promise<void>,
+): Promise<void> {
   const { file, put, progress, phase, signal, traffic } = transfer
   const partSize = attempt.partSize!
   phase.enter('sending')
@@ -168,6 +177,7 @@ async function sendMissing(transfer: Transfer, slot: Slot, attempt: KeptAttempt)
     sent[part] = bytes
     progress(sent.reduce((sum, each) => sum + each))
   }
+  let unread = missing.length
   const calls = attemptCalls(slot, attempt)
   const batches: Record<number, ReturnType<typeof calls.sign>> = {}
   const storeQuietly = () => void quietly(() => store(slot, attempt))
@@ -193,10 +203,14 @@ async function sendMissing(transfer: Transfer, slot: Slot, attempt: KeptAttempt)
     const send = async () => {
       if (isThere) return
       // Once, so that the digest is that of what is sent, whatever happens to the file.
-      if (!body) [body, digest] = await readPart(slice, stopped)
+      if (!body) {
+        ;[body, digest] = await readPart(slice, stopped)
+        // Without a digest, it equals no part of a later call.
+        attempt.digests[part] = String(digest)
+        // While the last parts are sent. What it finds comes out before the upload is completed.
+        if (--unread === 0) onRead().catch(() => {})
+      }
       const url = await urlOf(index, stopped)
-      // Without a digest, it equals no part of a later call.
-      attempt.digests[part] = String(digest)
       // Without a lock, another page may go on with the attempt at any time. It must know of this part.
       if (!slot.isLocked()) store(slot, attempt)
       await put(

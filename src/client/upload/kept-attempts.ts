@@ -2,7 +2,7 @@ import type { DbClientObject } from '../../core/store/records.js'
 import type { ApiRequest } from '../api-request.js'
 import type { Account } from '../call-options.js'
 import { withoutResponse } from '../client-error.js'
-import { onPage } from './retry.js'
+import { onPage } from './page-events.js'
 import type { UploadContext } from './upload-request.js'
 
 /** What the browser keeps of an attempt until it is confirmed or ended: the pending object, and how to go on. */

@@ -1,6 +1,7 @@
 import { limited } from '../call-options.js'
 import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
-import type { Transfer } from './transfer.js'
+import { onPage } from './page-events.js'
+import type { trackPhase } from './progress.js'
 
 /** Pauses before each retry in seconds; about eight in total. */
 const PAUSES = [0.25, 0.5, 1, 2, 4]
@@ -17,7 +18,7 @@ export type IsRetryable = (error: unknown, failures: number) => boolean | Promis
  */
 export async function retry<Result>(
   call: () => Promise<Result>,
-  { signal, phase }: Pick<Transfer, 'signal' | 'phase'>,
+  { signal, phase }: { readonly signal: AbortSignal; readonly phase: ReturnType<typeof trackPhase> },
   isRetryable: IsRetryable = isTransient,
 ): Promise<Result> {
   for (let failures = 0; ;) {
@@ -70,12 +71,4 @@ export async function pause(signal: AbortSignal, timeoutSeconds: number, event?:
   } finally {
     if (stop) stop()
   }
-}
-
-/** Listens to an event of the page, if there is one. Returns a function that ends it: browsers of 2020 ignore the option `signal`. */
-export function onPage(event: string, listener: () => void): () => void {
-  const { addEventListener, removeEventListener } = globalThis
-  if (typeof addEventListener !== 'function') return () => {}
-  addEventListener(event, listener)
-  return () => removeEventListener(event, listener)
 }

@@ -1,7 +1,8 @@
 import type { Traffic } from './begin.js'
 import type { KeptAttempts } from './kept-attempts.js'
-import type { PutBytes, ReportSent } from './transport.js'
-import type { UploadContext, UploadOptions, UploadRequest, UploadState } from './upload-request.js'
+import type { ReportSent, trackPhase } from './progress.js'
+import type { PutBytes } from './transport.js'
+import type { UploadContext, UploadRequest } from './upload-request.js'
 
 /** A file on its way to the bucket. */
 export interface Transfer extends UploadContext {
@@ -13,38 +14,6 @@ export interface Transfer extends UploadContext {
   readonly progress: ReportSent
   readonly phase: ReturnType<typeof trackPhase>
   readonly signal: AbortSignal
-}
-
-/** Returns a function that calls `onProgress` only with increasing values up to the total, whatever the transport reports. */
-export function trackProgress(total: number, onProgress: UploadOptions['onProgress']): ReportSent {
-  let reported = -1
-  return (bytes) => {
-    const loaded = Math.min(bytes, total)
-    if (loaded <= reported) return
-    reported = loaded
-    if (onProgress) onProgress({ loaded, total })
-  }
-}
-
-/** Tells `onState` what an upload is doing. Calls it only with changes, also if several parts wait at once. */
-export function trackPhase(onState: UploadOptions['onState']) {
-  let phase: UploadState = 'sending'
-  let reported: UploadState | undefined
-  const report = (state: UploadState) => {
-    if (state === reported) return
-    reported = state
-    if (onState) onState(state)
-  }
-  return {
-    enter: (state: 'sending' | 'confirming') => report((phase = state)),
-    isConfirming: () => phase === 'confirming',
-    /** Reports `waiting` while `work` runs. */
-    waiting: async (work: () => Promise<unknown>): Promise<void> => {
-      report('waiting')
-      await work()
-      report(phase)
-    },
-  }
 }
 
 /** Takes the items one by one, and works on four at once: a browser has six connections to a host. Rejects with the first error, and leaves the rest. */

@@ -9,6 +9,7 @@ import {
   withoutResponse,
 } from '../client-error.js'
 import { MAX_PUTS, type Traffic, trafficOf } from './begin.js'
+import type { ReportSent } from './progress.js'
 import { readBytes } from './read.js'
 import type { UploadContext } from './upload-request.js'
 
@@ -18,9 +19,6 @@ export interface SignedPut {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
 }
-
-/** Reports how many bytes have been sent. `Infinity`: all of them. */
-export type ReportSent = (bytes: number) => void
 
 interface BytesToSend {
   readonly file: Blob
@@ -83,7 +81,6 @@ export function choosePut(context: UploadContext, file: Blob): PutBytes {
       if (isOwn || !isCode(error, 'NETWORK_ERROR')) throw error
       throw new S3ClientError(error.code, `no response from ${origin}.`, { ...asked, cause: error.cause })
     })
-    traffic.progress++
     if (response.status >= 300) throw responseError(response, asked)
   }
 }
@@ -121,24 +118,21 @@ const withXhr: Transport = ({ url, method, headers }, { file, progress, sent }, 
   })
 
 /**
- * Returns a function that starts the clock of a request anew, which expires after `stallSeconds` and some `more`. Each time, it may
- * have to send some bytes that no progress is told of: behind a service worker, while the browser queues the request, and from the
- * buffers of the system. All PUTs share the line, so these bytes get more time the more PUTs there are, and so does the whole body
- * while others progress. Without arguments, the function stops the clock.
+ * Returns a function that starts the clock of a request anew, which expires after `stallSeconds` and some `more`. Each time, the
+ * request may have to send some bytes that no progress is told of: behind a service worker, while the browser queues it, and from the
+ * buffers of the system. All PUTs share the line, so what the others have in these buffers goes first. Without arguments, the function
+ * stops the clock.
  */
 function watchdog(traffic: Traffic, stallSeconds: number, size: number, expire: () => void) {
   let timer: ReturnType<typeof setTimeout> | undefined
   return (unseen?: number, more = 0): void => {
     clearTimeout(timer)
-    // All but the first and the last call are signs of life.
-    if (timer && unseen != null) traffic.progress++
-    let seen = traffic.progress
     let waited = 0
     const look = () => {
-      const bytes = traffic.progress > seen ? size : unseen!
-      const limit = stallSeconds + more + (bytes / SENT_PER_SECOND) * traffic.puts.count()
-      seen = traffic.progress
-      const seconds = Math.min(limit - waited, stallSeconds)
+      const ofEachOther = Math.max(unseen!, Math.min(size, SYSTEM_BUFFER))
+      const bytes = unseen! + ofEachOther * (traffic.puts.count() - 1)
+      // Not all at once, because others may end meanwhile.
+      const seconds = Math.min(stallSeconds + more + bytes / SENT_PER_SECOND - waited, stallSeconds)
       waited += seconds
       if (seconds > 0) timer = setTimeout(look, seconds * 1000)
       else expire()

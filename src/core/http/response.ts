@@ -31,7 +31,7 @@ export type Reply =
   | { readonly status: 200 | 201 | 204; readonly body?: object }
   /** The response to `HEAD`. */
   | { readonly status: 200; readonly headers: readonly HeaderEntry[] }
-  /** `location` is an absolute URL. */
+  /** `location` is an absolute URL or path. */
   | { readonly status: 302; readonly location: string }
 
 /** Sent as `Retry-After` while the database is unavailable, unless only an operator can change that. Seconds. */

@@ -26,7 +26,7 @@ import { secondsAfter } from '../attempts/attempt.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { DownloadPolicy } from '../options.js'
-import { cacheablePeriod, DISPOSITIONS, presentationOf } from '../url-terms.js'
+import { cacheableTerms, DISPOSITIONS, presentationOf } from '../url-terms.js'
 
 /** `GET /download` returns a signed download URL for an active object. */
 function downloadEndpoint(dependencies: ServerDependencies, policy: DownloadPolicy): Endpoint {
@@ -60,14 +60,28 @@ const DISPOSITION = {
   ),
 }
 
+const FILE_QUERY = {
+  ...DISPOSITION,
+  cors: described(
+    { ...optional(oneOf(['true', 'false'])), schema: { type: 'boolean' } },
+    '`true`: scripts of a page will read the bytes. Not needed where the headers `Sec-Fetch-Mode` or `Origin` say so, ' +
+      'which browsers do not send from pages on plain HTTP.',
+  ),
+}
+
+/** Returns whether a script, a canvas, a font or captions need the bytes, and with them CORS headers from the bucket. */
+function isInCorsMode({ headers }: Request): boolean {
+  return headers.get('sec-fetch-mode') === 'cors' || headers.has('origin')
+}
+
 /** `GET /file` redirects to the bytes of an active object, for `<img src>`, `<video>` and `<a href>`. `HEAD` describes them. */
 export function readingEndpoints(dependencies: ServerDependencies, policy: DownloadPolicy) {
   const { bucket, now } = dependencies
   const file = {
     path: '/file',
     operation: 'file',
-    query: { ...namedObjectFields(bucket), ...DISPOSITION },
-    parse: (sent: SentValues) => ({ ...readNamedObject(sent, bucket), ...readSent(DISPOSITION, sent) }),
+    query: { ...namedObjectFields(bucket), ...FILE_QUERY },
+    parse: (sent: SentValues) => ({ ...readNamedObject(sent, bucket), ...readSent(FILE_QUERY, sent) }),
   } as const
   return [
     downloadEndpoint(dependencies, policy),
@@ -78,16 +92,15 @@ export function readingEndpoints(dependencies: ServerDependencies, policy: Downl
         summary: 'Redirects to the bytes of an active object, so that a page can embed or link it.',
         answer: { status: 302, description: 'The signed URL of the bytes.' },
       }),
-      async act({ disposition }, object, sign, call) {
-        const { contentType, storageKey } = object
-        const seconds = policy.urlSecondsOf(object)
+      async act({ disposition, cors }, object, sign, call) {
+        const isForScripts = cors === 'true' || isInCorsMode(call.request)
         const { url } = await sign({
-          ...cacheablePeriod(now(), seconds),
-          ...presentationOf(contentType, disposition),
+          ...cacheableTerms(now(), policy.urlSecondsOf(object), isForScripts),
+          ...presentationOf(object.contentType, disposition),
           // Bytes without a storage key belong to the application, which may change them.
-          cacheControl: storageKey === null ? null : `private, immutable, max-age=${seconds}`,
+          ...(object.storageKey === null && { cacheControl: null }),
         })
-        return { status: 302, location: headerText(fromFile(url, call)) }
+        return { status: 302, location: headerText(locationOf(url, call)) }
       },
     }),
     // A signed URL permits one method, so the redirect would not.
@@ -122,10 +135,15 @@ function filenameOf({ filename, key }: StorageObject): string {
   return filename ?? key
 }
 
-/** Returns a URL below the API relative to that of `GET /file`, because a proxy may have replaced its host. */
-function fromFile(url: string, { baseURL, request }: Call<string | null>): string {
+/**
+ * Returns a URL below the API as a path, because a proxy may have replaced its host. Not a relative one, which some routers resolve
+ * by rules of their own.
+ */
+function locationOf(url: string, { baseURL }: Call<string | null>): string {
   if (!url.startsWith(`${baseURL}/`)) return url
-  return (new URL(request.url).pathname.endsWith('/') ? '../' : '') + url.slice(baseURL.length + 1)
+  const { href, pathname, search } = new URL(url)
+  // Two slashes would begin a host.
+  return pathname.startsWith('//') ? href : pathname + search
 }
 
 /** Returns a URL as a header can contain it. @throws TypeError if it isn't one. */

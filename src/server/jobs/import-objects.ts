@@ -2,15 +2,22 @@ import { OptionChecks } from '../../core/option-checks.js'
 import { StorageError } from '../../core/errors.js'
 import { utf8Order } from '../../core/names.js'
 import type { ListedBytes } from '../../core/object-storage.js'
-import type { AdoptInput, StorageObjectStore } from '../../core/store/contract.js'
+import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { AdoptCommand } from '../../core/store/driver.js'
 import { adoptCommand } from '../../core/store/inputs/writes.js'
 import { hasExpired } from '../../core/store/lifecycle/change.js'
 import { receivesBytes } from '../../core/store/lifecycle/plans.js'
-import type { StoredItem } from '../../core/store/records.js'
-import { shown } from '../../core/store/validation/checks.js'
+import type { StorageObject, StoredItem } from '../../core/store/records.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
+import {
+  adoptInputOf,
+  differs,
+  selectionOf,
+  type ImportedItem,
+  type ImportSelection,
+  type SelectImport,
+} from './import-selection.js'
 import { ItemRun } from './item-run.js'
 import {
   bucketPart,
@@ -20,23 +27,6 @@ import {
   type WithFailures,
 } from './job.js'
 import { bucketPages, listInOrder, PAGE_SIZE, storedPosition } from './pages.js'
-
-/** Bytes in the bucket, as the listing describes them. */
-export interface ImportedItem extends ListedBytes {
-  readonly bucket: string
-}
-
-/** How bytes are recorded: the fields of the new object. */
-export interface ImportSelection extends Pick<
-  AdoptInput,
-  'scope' | 'route' | 'filename' | 'contentType' | 'metadata'
-> {
-  /** 1 to 1024 bytes of UTF-8. Default: the key of the bytes. */
-  readonly key?: string | null | undefined
-}
-
-/** Decides how bytes are recorded. `null` skips them. */
-export type SelectImport = (item: ImportedItem) => ImportSelection | null | Promise<ImportSelection | null>
 
 export interface ImportObjectsOptions extends BucketJobOptions {
   /** Called for each item, `concurrency` at a time. If it throws, the item has failed. */
@@ -52,6 +42,11 @@ export interface ImportObjectsResult {
   readonly imported: number
   /** The number of items whose bytes an object, an upload or a leftover names already. */
   readonly known: number
+  /**
+   * The number of items whose object has another value than `select` returned, for at least one field. They are `known`, or
+   * `imported` if an object received the bytes, and keep their values.
+   */
+  readonly differs: number
   /** The number of items for which `select` returned `null`. */
   readonly skipped: number
   /** The first 1000 failures. `onError` gets all of them. */
@@ -67,13 +62,13 @@ const MAX_CONCURRENCY = 1000
 const checks = new OptionChecks(JOB)
 
 /**
- * Records what a bucket holds already as objects, in byte order of the keys. The bucket is only listed. Each item is recorded with
- * its `lastModified` as `createdAt`, without a quota and without calling hooks. Safe beside uploads, `cleanUp` and other imports.
+ * Records what a bucket holds already as objects, in byte order of the keys. The bucket is only listed. No quota applies, and no
+ * hooks are called. Safe beside uploads, `cleanUp` and other imports.
  *
- * If `select` throws or returns something invalid, or if another object or upload has the key, the item has failed: `onError`
- * receives the error, and the run continues. Rejects with `STORAGE_UNAVAILABLE` if the bucket can't be listed, and with
- * `DATABASE_UNAVAILABLE` if the database is unavailable, once the items in work are done. `onProgress` has told by then where a
- * later run can go on.
+ * If `select` throws or returns something invalid, if another object or upload has the key, or if the key of the bytes has a `.` or
+ * `..` segment, the item has failed: `onError` receives the error, and the run continues. Rejects with `STORAGE_UNAVAILABLE` if the
+ * bucket can't be listed, and with `DATABASE_UNAVAILABLE` if the database is unavailable, once the items in work are done.
+ * `onProgress` has told by then where a later run can go on.
  *
  * @throws TypeError if `s3` was not created by `createS3Server`, if an option is invalid, or if the storage has no `list`.
  */
@@ -89,8 +84,6 @@ export async function importObjects(
 interface Candidate extends ImportedItem {
   readonly stored: readonly StoredItem[]
 }
-
-type Outcome = 'imported' | 'known' | 'skipped'
 
 /** `importObjects` for callers without a server. */
 export async function runImport(
@@ -108,7 +101,7 @@ export async function runImport(
   const { storage, records, report } = context
   const list = listInOrder(checks, storage)
 
-  const counts: Record<Outcome, number> = { imported: 0, known: 0, skipped: 0 }
+  const counts = { imported: 0, known: 0, differs: 0, skipped: 0 }
   const pages = bucketPages<readonly Candidate[]>({
     list,
     bucket,
@@ -131,7 +124,13 @@ export async function runImport(
         return undefined
       })
       if (selection === undefined) return
-      counts[selection === null ? 'skipped' : await importItem(context, dryRun, candidate, selection)]++
+      if (selection === null) {
+        counts.skipped++
+        return
+      }
+      const { outcome, isDifferent } = await importItem(context, dryRun, candidate, selection)
+      counts[outcome]++
+      if (isDifferent) counts.differs++
     },
     ({ key }) => key,
   )
@@ -161,32 +160,10 @@ async function findStored(
   return found
 }
 
-const FIELDS: readonly string[] = [
-  'scope',
-  'key',
-  'route',
-  'filename',
-  'contentType',
-  'metadata',
-] satisfies (keyof ImportSelection)[]
-
-/** Calls `select`. Its result has the right shape; the store checks the values. @throws TypeError for any other result. */
-async function selectionOf(select: SelectImport, item: ImportedItem): Promise<ImportSelection | null> {
-  // A copy, because `select` may change the date that it gets.
-  const selection: unknown = await select({ ...item, lastModified: new Date(item.lastModified) })
-  if (selection === null) return null
-  if (typeof selection !== 'object' || Array.isArray(selection)) {
-    throw checks.error(
-      `select must return an object with a scope, or null to skip the item (got ${shown(selection)}).`,
-    )
-  }
-  const unknown = Object.keys(selection).find((name) => !FIELDS.includes(name))
-  if (unknown !== undefined) {
-    throw checks.error(
-      `select returned the unknown field ${shown(unknown)}. Allowed are ${FIELDS.join(', ')}.`,
-    )
-  }
-  return selection as ImportSelection
+interface Imported {
+  readonly outcome: 'imported' | 'known'
+  /** Whether the object that names the bytes has another value than `select` returned. */
+  readonly isDifferent: boolean
 }
 
 async function importItem(
@@ -194,28 +171,34 @@ async function importItem(
   dryRun: boolean,
   { stored, ...item }: Candidate,
   selection: ImportSelection,
-): Promise<Outcome> {
-  const { bucket, key: storageKey, size, eTag, lastModified } = item
-  const key = selection.key ?? storageKey
-  const input: AdoptInput = { ...selection, bucket, key, storageKey, size, eTag, createdAt: lastModified }
+): Promise<Imported> {
+  const input = adoptInputOf(item, selection)
   // Known items don't reach the store, and a dry run adopts none, so what the store would refuse is refused here.
   const command = adoptCommand(input, now())
-  if (stored.some(({ object }) => !object || !receivesBytes(object, command))) return 'known'
-  if (dryRun) {
-    await refuseConflict(objects, command)
-    return 'imported'
-  }
-  const { known } = await objects.adopt(input)
-  if (known) return 'known'
-  events?.changed({ scope: selection.scope, bucket, key })
-  return 'imported'
+  const result = (outcome: Imported['outcome'], object: StorageObject | null = null): Imported => ({
+    outcome,
+    isDifferent: object !== null && differs(object, command, selection),
+  })
+
+  const known = stored.filter(({ object }) => !object || !receivesBytes(object, command))
+  if (known.length > 0) return result('known', known.find(({ object }) => object)?.object)
+  if (dryRun) return result('imported', await receivingObject(objects, command))
+  const adopted = await objects.adopt(input)
+  if (adopted.known) return result('known', adopted.object)
+  const { scope, bucket, key } = command
+  events?.changed({ scope, bucket, key })
+  return result('imported', adopted.object)
 }
 
-/** Rejects as `adopt` would if something else had the key. */
-async function refuseConflict(objects: StorageObjectStore, command: AdoptCommand): Promise<void> {
+/** Returns the object that would receive the bytes, or `null` for a new one. Rejects as `adopt` would if something else had the key. */
+async function receivingObject(
+  objects: StorageObjectStore,
+  command: AdoptCommand,
+): Promise<StorageObject | null> {
   const { bucket, key, now } = command
   const active = await objects.findActive({ bucket, key })
   const pending = await objects.findPending({ bucket, key })
   const isTaken = active !== null && !receivesBytes(active, command)
   if (isTaken || (pending !== null && !hasExpired(pending, now))) throw new StorageError('KEY_CONFLICT')
+  return active
 }

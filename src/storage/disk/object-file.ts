@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open, type FileHandle } from 'node:fs/promises'
-import type { ByteRange, StoredBytes } from '../../core/object-storage.js'
-import type { NewBytes, OpenBytes } from '../local/contract.js'
+import type { StoredBytes } from '../../core/object-storage.js'
+import type { FoundObject, NewBytes, OpenBytes, Selection } from '../local/contract.js'
 
 /*
  * The file of an object contains its bytes, a line feed, a description as one line of JSON, and a line feed. With a single
@@ -48,19 +48,22 @@ export async function writeObject(
   return eTag
 }
 
-/** Reads the description of the object at a path, and when it was written. Rejects if there is no such file. */
-export async function describeFile(path: string): Promise<ObjectDescription & { readonly writtenAt: Date }> {
+/** Reads the description of the object at a path. Rejects if there is no such file. */
+export async function describeFile(path: string): ReturnType<typeof readDescription> {
   const file = await open(path, 'r')
   try {
-    return { ...(await readDescription(file)), writtenAt: (await file.stat()).mtime }
+    return await readDescription(file)
   } finally {
     await file.close()
   }
 }
 
-/** Reads the description of an object. @throws Error if the file was changed or truncated since `writeObject` wrote it. */
-export async function readDescription(file: FileHandle): Promise<ObjectDescription> {
-  const { size: fileSize } = await file.stat()
+/**
+ * Reads the description of an object, and when it was written. @throws Error if the file was changed or truncated since
+ * `writeObject` wrote it.
+ */
+export async function readDescription(file: FileHandle): Promise<ObjectDescription & FoundObject> {
+  const { size: fileSize, mtime: lastModified } = await file.stat()
   const length = Math.min(fileSize, MAX_DESCRIPTION_BYTES)
   const trailer = Buffer.from(await readChunk(file, fileSize - length, length))
   const lineEnd = trailer.byteLength - 1
@@ -70,7 +73,7 @@ export async function readDescription(file: FileHandle): Promise<ObjectDescripti
   if (lineStart === -1 || description?.size !== bytesBefore) {
     throw new Error('diskStorage: the file of an object is damaged.')
   }
-  return description
+  return { ...description, lastModified }
 }
 
 function descriptionOf(text: string): ObjectDescription | null {
@@ -87,16 +90,20 @@ function descriptionOf(text: string): ObjectDescription | null {
 
 const CHUNK_BYTES = 64 * 1024
 
-/** Opens an object or a range of its bytes. Reads few bytes at once, and closes the file before a response waits to be read. */
-export async function openBytes(file: FileHandle, range?: ByteRange): Promise<OpenBytes> {
+/** Opens the bytes of an object that `select` selects. Reads few bytes at once, and closes the file before a response waits. */
+export async function openBytes<Selected extends Selection>(
+  file: FileHandle,
+  select: (object: FoundObject) => Selected,
+): Promise<Selected & { readonly body: OpenBytes | null }> {
   let stream: ReadableStream<Uint8Array<ArrayBuffer>> | null = null
   try {
-    const { size: all } = await readDescription(file)
-    const start = range?.start ?? 0
-    const end = Math.min(range ? range.end + 1 : all, all)
-    const size = end - start
-    if (size > CHUNK_BYTES) stream = streamOfFile(file, start, end)
-    return { size, body: stream ?? (await readChunk(file, start, size)) }
+    const object = await readDescription(file)
+    const selected = select(object)
+    if (selected.range === null) return { ...selected, body: null }
+    const { start } = selected.range
+    const end = Math.min(selected.range.end + 1, object.size)
+    if (end - start > CHUNK_BYTES) stream = streamOfFile(file, start, end)
+    return { ...selected, body: stream ?? (await readChunk(file, start, end - start)) }
   } finally {
     if (!stream) await file.close()
   }

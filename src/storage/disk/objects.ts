@@ -28,9 +28,9 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
       return { size, contentType, eTag, attemptId }
     },
 
-    async open(bucket, key, range) {
+    async open(bucket, key, select) {
       const file = await onFile(() => open(layout.objectPath(bucket, key), 'r'))
-      return file && openBytes(file, range)
+      return file && openBytes(file, select)
     },
 
     async create(bucket, key, content) {
@@ -72,8 +72,8 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
         // Null if it was removed in between.
         const found = await nullIfMissing(describeFile(path))
         if (found?.bucket !== bucket) continue
-        const { key, size, eTag, writtenAt } = found
-        yield { key, size, eTag, lastModified: writtenAt }
+        const { key, size, eTag, lastModified } = found
+        yield { key, size, eTag, lastModified }
       }
     },
   }

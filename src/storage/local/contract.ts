@@ -32,19 +32,36 @@ export type Description = Pick<CreateMultipartInput, 'contentType' | 'attemptId'
 
 export interface NewBytes extends IncomingBytes, Description {}
 
-/** An open object, ready to be sent. */
-export interface OpenBytes {
-  /** Bytes of the body. */
+/** An object that was found, before its bytes are read. It never changes, but it can be removed. */
+export interface FoundObject {
+  /** Bytes. */
   readonly size: number
-  /** A stream holds its source open until it is read to the end or cancelled. */
-  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
+  readonly eTag: string
+  readonly lastModified: Date
 }
+
+/** Which bytes of an object to read, or `null` for none. What lies beyond the object is ignored. */
+export interface Selection {
+  readonly range: ByteRange | null
+}
+
+export const ALL_BYTES: ByteRange = Object.freeze({ start: 0, end: Infinity })
+
+/** Bytes, ready to be sent. A stream holds its source open until it is read to the end or cancelled. */
+export type OpenBytes = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
 
 export interface ByteStore {
   /** Returns `null` if there is no such object. */
   describe(bucket: string, key: string): Promise<StoredBytes | null>
-  /** Opens an object, or a range of its bytes. Returns `null` if there is no such object. */
-  open(bucket: string, key: string, range?: ByteRange): Promise<OpenBytes | null>
+  /**
+   * Opens an object. `select`, which must not throw, gets its description and selects the bytes. Returns the selection with the
+   * bytes, or `null` if there is no such object.
+   */
+  open<Selected extends Selection>(
+    bucket: string,
+    key: string,
+    select: (object: FoundObject) => Selected,
+  ): Promise<(Selected & { readonly body: OpenBytes | null }) | null>
   /** Creates an object atomically and never overwrites one, even concurrently. Returns the ETag, or `null` if the object exists. */
   create(bucket: string, key: string, content: NewBytes): Promise<string | null>
   /** Removes an object. Resolves also if there is none. */

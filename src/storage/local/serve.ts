@@ -5,7 +5,8 @@ import { errorResponse, toResponse } from '../../core/http/response.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import { servedType, uploadHeaders } from '../headers.js'
 import type { ByteStore } from './contract.js'
-import type { DownloadTerms, ObjectTerms, PartTerms, UrlSigner } from './signed-urls.js'
+import { answerTo } from './range-requests.js'
+import type { DownloadTerms, ObjectTerms, PartTerms, UrlEnd, UrlSigner } from './signed-urls.js'
 import { wrongLength } from './writes.js'
 
 /** Prevents uploaded files from running scripts on the application's origin. */
@@ -13,6 +14,8 @@ const SANDBOX_HEADERS = {
   'content-security-policy': "sandbox; default-src 'none'",
   'x-content-type-options': 'nosniff',
 }
+
+const NEVER_CACHED = 'private, no-store'
 
 type WriteTo<Terms> = (terms: Terms, body: RequestBody) => Promise<string | null>
 
@@ -43,13 +46,25 @@ export function serveSignedUrls(
     return stored(eTag)
   }
 
-  async function get(grant: DownloadTerms): Promise<Response> {
+  async function get(grant: DownloadTerms & UrlEnd, { headers: asked }: Request): Promise<Response> {
     // Built before opening: an error after it would leave the source open.
     const contentType = servedType(grant.contentType)
-    const headers = { ...downloadHeaders({ ...grant, contentType }), ...SANDBOX_HEADERS }
-    const found = await objects.open(grant.bucket, grant.key)
+    const cacheControl = cachedUntil(grant.expiresAt, grant.cacheControl)
+    const { 'cache-control': cached, ...file } = downloadHeaders({ ...grant, contentType, cacheControl })
+    const found = await objects.open(grant.bucket, grant.key, (object) => answerTo(asked, object))
     if (found === null) throw new StorageError('OBJECT_NOT_FOUND')
-    return new Response(found.body, { headers: { ...headers, 'content-length': String(found.size) } })
+    const { status, body } = found
+    const headers = { ...found.headers, 'cache-control': status === 416 ? NEVER_CACHED : cached }
+    return new Response(body, {
+      status,
+      headers: status < 300 ? { ...headers, ...file, ...SANDBOX_HEADERS } : headers,
+    })
+  }
+
+  /** Returns the `Cache-Control` of a URL that browsers may cache: its bytes leave the cache when it expires. */
+  function cachedUntil(end: number, cacheControl: string | undefined): string | undefined {
+    const seconds = Math.floor((end - now().getTime()) / 1000)
+    return cacheControl?.replace(/\bmax-age=\d+/, `max-age=${seconds}`)
   }
 
   return async (exchange) => {
@@ -60,7 +75,7 @@ export function serveSignedUrls(
       }
       case 'GET':
       case 'HEAD':
-        return get(await signer.verify(exchange.path, 'GET', now()))
+        return get(await signer.verify(exchange.path, 'GET', now()), exchange.request)
       default:
         return toResponse(
           errorResponse(new StorageError('METHOD_NOT_ALLOWED'), [['allow', 'GET, HEAD, PUT']]),
@@ -70,7 +85,7 @@ export function serveSignedUrls(
 }
 
 function stored(eTag: string): Response {
-  return new Response(null, { status: 200, headers: { 'cache-control': 'private, no-store', etag: eTag } })
+  return new Response(null, { status: 200, headers: { 'cache-control': NEVER_CACHED, etag: eTag } })
 }
 
 function checkHeaders(headers: Headers, grant: ObjectTerms): void {

@@ -39,8 +39,12 @@ export type SignUrl = (
   input: { readonly expiresAt: Date; readonly serverURL: string },
 ) => Promise<string>
 
-/** A permission that ends: `expiresAt` is in milliseconds since 1970. */
-export type Grant = Permission & { readonly expiresAt: number }
+/** When a permission ends, in milliseconds since 1970. */
+export interface UrlEnd {
+  readonly expiresAt: number
+}
+
+export type Grant = Permission & UrlEnd
 
 /** 32 bytes in base64url. */
 const SIGNATURE = /^[\w-]{43}$/

@@ -4,7 +4,7 @@ import type { ObjectStorage } from '../../core/object-storage.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import { isBuiltIn } from '../../core/realms.js'
 import { uploadHeaders } from '../headers.js'
-import type { LocalBackend, OpenBytes } from './contract.js'
+import { ALL_BYTES, type LocalBackend, type OpenBytes } from './contract.js'
 import { pageOfObjects } from './page-of-objects.js'
 import { createLocalMultipart } from './parts.js'
 import { serveSignedUrls } from './serve.js'
@@ -96,8 +96,8 @@ export function createLocalStorage(
 
     async read({ bucket, key, range, signal }) {
       signal?.throwIfAborted()
-      const found = await objects.open(bucket, key, range ?? undefined)
-      return found && streamOf(found.body)
+      const found = await objects.open(bucket, key, () => ({ range: range ?? ALL_BYTES }))
+      return found?.body ? streamOf(found.body) : null
     },
 
     async list({ bucket, signal, ...page }) {
@@ -116,7 +116,7 @@ export function createLocalStorage(
 const CHUNK_BYTES = 64 * 1024
 
 /** Returns a stream of copies, so that a reader can't change what is stored. A stream is returned as it is. */
-function streamOf(body: OpenBytes['body']): ReadableStream<Uint8Array> {
+function streamOf(body: OpenBytes): ReadableStream<Uint8Array> {
   if (!isBuiltIn(body, 'Uint8Array')) return body
   let position = 0
   return new ReadableStream<Uint8Array>(

@@ -75,11 +75,13 @@ function createByteStore(now: () => Date): ByteStore {
 
     closedUntil: async (bucket, key) => closed.get(keyId({ bucket, key })) ?? 0,
 
-    async open(bucket, key, range) {
+    async open(bucket, key, select) {
       const stored = objects.get(keyId({ bucket, key }))
       if (!stored) return null
-      const body = range ? stored.bytes.subarray(range.start, range.end + 1) : stored.bytes
-      return { size: body.byteLength, body }
+      const { bytes, description, writtenAt } = stored
+      const selected = select({ ...description, lastModified: new Date(writtenAt) })
+      const { range } = selected
+      return { ...selected, body: range && bytes.subarray(range.start, range.end + 1) }
     },
 
     async create(bucket, key, content) {

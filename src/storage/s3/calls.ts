@@ -39,7 +39,7 @@ export function bucketCalls(
         return repeatedAfterConflicts(abortSignal, () => call(send as Send, input))
       })
     } catch (error) {
-      if (signal?.aborted) throw error
+      if (signal?.aborted || error instanceof StorageError) throw error
       const isConditional = createOnly && operation === 'write' && responseOf(error).status === 501
       const advice = isConditional ? `. ${CREATE_ONLY_ADVICE}` : ''
       const failure = callError(operation, bucket, reasonOf(error) + advice, error)

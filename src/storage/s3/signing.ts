@@ -5,6 +5,7 @@ import {
   type UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner'
+import { refuseDotSegments } from '../../core/dot-segments.js'
 import type { SignedDownload } from '../../core/object-storage.js'
 import { removeChecksums } from './calls.js'
 
@@ -29,8 +30,8 @@ export interface RequestToSign extends UrlPeriod {
 }
 
 /**
- * Returns a presigned URL that ends with `expiresAt` or its credentials. @throws RangeError for more than 7 days, and for a key that
- * browsers change. @throws Error if the client signs what browsers don't send.
+ * Returns a presigned URL that ends with `expiresAt` or its credentials. @throws RangeError for more than 7 days. @throws StorageError
+ * `VALIDATION_ERROR` for a key that browsers change. @throws Error if the client signs what browsers don't send.
  */
 export type SignUrl = (request: RequestToSign) => Promise<SignedDownload>
 
@@ -47,14 +48,14 @@ export function urlSigner(client: S3Client, now: () => Date): SignUrl {
   const templates = new Map<string, { readonly sign: Sign | null; readonly until: number }>()
 
   async function sign(request: RequestToSign): Promise<string> {
+    refuseDotSegments(request.key)
     const lifetime = lifetimeOf(request)
     const kind = `${request.operation} ${request.bucket}`
     const time = performance.now()
     const known = templates.get(kind)
     const current = known !== undefined && time < known.until ? known : null
-    if (current?.sign) return withUsablePath(await current.sign(request, lifetime))
+    if (current?.sign) return current.sign(request, lifetime)
     const { url, built } = await signBySdk(client, request, lifetime)
-    withUsablePath(url)
     checkSignedHeaders(url, request)
     if (current === null) {
       const sign = built && hasUsualMiddleware(client) ? signerByTemplate(client, built, request) : null
@@ -206,14 +207,6 @@ function encoded(text: string): string {
     /[!'()*]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   )
-}
-
-/** Returns the URL. @throws RangeError if browsers would change its path. */
-function withUsablePath(url: string): string {
-  if (/^[^?]*\/\.\.?(?:[/?]|$)/.test(url)) {
-    throw new RangeError('the key must not have a segment "." or "..", because browsers resolve them in URLs')
-  }
-  return url
 }
 
 function checkSignedHeaders(url: string, { headers }: RequestToSign): void {

@@ -7,8 +7,6 @@ export async function startChromium(executablePath: string, plainHost: string): 
   const args = [`--host-resolver-rules=MAP ${plainHost} 127.0.0.1`]
   const browser = await chromium.launch({ executablePath, timeout: 0, args })
   return {
-    name: 'Chromium',
-    version: `Chromium ${browser.version()}`,
     openProfile: async () => {
       const context = await openContext(browser)
       const openTab = async (url: string) => {

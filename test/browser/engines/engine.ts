@@ -1,8 +1,5 @@
 /** A browser that tests drive. */
 export interface Engine {
-  readonly name: EngineName
-  /** As the browser states it, such as `Firefox 153.8`. */
-  readonly version: string
   /** Opens a new profile: without cookies, storage and service workers. */
   readonly openProfile: () => Promise<Profile>
   readonly stop: () => Promise<void>

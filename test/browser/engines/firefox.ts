@@ -38,8 +38,6 @@ export function startFirefox(program: string, plainHost: string): Promise<Engine
       defaultViewport: null,
     })
     return {
-      name: 'Firefox',
-      version: await browser.version(),
       openProfile: async () => {
         const context = await browser.createBrowserContext()
         const openTab = async (url: string) => {
@@ -60,6 +58,8 @@ export function startFirefox(program: string, plainHost: string): Promise<Engine
 
 /** Firefox itself sets most of what tests need when a program drives it. */
 const SETTINGS = {
+  // In bytes. A page sees no progress while the system sends what it has buffered, on the loopback up to 4 MB.
+  'network.tcp.sendbuffer': 131_072,
   // Is off while a program drives the browser.
   'fission.bfcacheInParent': true,
   // All but one tab of a window are in the background, where timers are slow.

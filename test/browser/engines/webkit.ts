@@ -16,8 +16,6 @@ export function startWebKit(driver: string): Promise<Engine> {
       (number) => accepts({ path: `/tmp/.X11-unix/X${number}` }),
     )
     return {
-      name: 'WebKit',
-      version: 'WebKitGTK',
       openProfile: () => openProfile(folder, driver, display),
       stop: () => folder.remove('SIGKILL'),
     }

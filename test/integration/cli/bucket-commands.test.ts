@@ -13,7 +13,8 @@ import { seededSchema } from './seeded-schema.js'
 const SELECT = `export default ({ key }) => {
   const [folder, user] = key.split('/')
   if (user === 'nobody') throw new Error('no such user')
-  return folder === 'users' ? { scope: 'user:' + user } : null
+  const scope = (process.env.OWNER ?? 'user:') + user
+  return folder === 'users' ? { scope, createdAt: new Date('2015-01-01') } : null
 }`
 
 describePostgres('svc-db with a bucket', (url) => {
@@ -57,7 +58,7 @@ describePostgres('svc-db with a bucket', (url) => {
       const error = { message: 'no such user' }
       expect(jsonLines(stdout)).toEqual([
         { failed: { bucket, key: 'users/nobody/x', error } },
-        { imported: 5, known: 0, skipped: 1, failed: 1, after: 'users/nobody/x' },
+        { imported: 5, known: 0, differs: 0, skipped: 1, failed: 1, after: 'users/nobody/x' },
       ])
       expect(await scopesOf()).toEqual(['user:1', 'user:2', 'user:3'])
       expect(await importing('--key-prefix', 'users/2/')).toEqual({
@@ -65,6 +66,26 @@ describePostgres('svc-db with a bucket', (url) => {
         stdout: '',
         stderr: 'Imported 0, known 2, skipped 0, failed 0.\n',
       })
+      const { objects } = await seeded.store.listByScope({ scope: 'user:3' })
+      expect(objects).toMatchObject([{ createdAt: new Date('2015-01-01') }])
+    })
+
+    it('import counts what is recorded otherwise than the module selects', async () => {
+      const args = [
+        'import',
+        ...ofBucket,
+        '--map',
+        map,
+        '--key-prefix',
+        'users/2/',
+        '--schema',
+        seeded.schema,
+      ]
+      for (const dryRun of [['--dry-run'], []]) {
+        const { stderr } = await command.run([...args, ...dryRun], { ...environment, OWNER: 'team:' })
+        expect(stderr).toMatch(/known 2, differs 2, skipped 0, failed 0\.\n$/)
+      }
+      expect(await scopesOf()).toEqual(['user:1', 'user:2', 'user:3'])
     })
 
     it('check-storage lists the differences', async () => {
@@ -183,7 +204,7 @@ describePostgres('svc-db with a bucket', (url) => {
       const { exitCode, stderr } = await ended(child)
       expect(exitCode).toBe(130)
       expect(stderr).toContain('Stopping after the current step.')
-      expect(stderr).toMatch(/known \d, skipped [1-9]/)
+      expect(stderr).toMatch(/known \d, .*skipped [1-9]/)
       expect(stderr).toMatch(/To go on, repeat the command with --after users\/3\/c\.txt\n$/)
     })
 

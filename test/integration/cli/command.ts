@@ -68,6 +68,14 @@ export async function ended(child: RunningCommand): Promise<Ran> {
   return { exitCode: await exit, stdout, stderr }
 }
 
+/** Closes the reading end of stdout at once. Resolves to the exit code and the rest of the output once the process ends. */
+export async function endedUnread(child: RunningCommand): Promise<Omit<Ran, 'stdout'>> {
+  child.stdout.destroy()
+  const exit = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const stderr = await text(child.stderr)
+  return { exitCode: await exit, stderr }
+}
+
 /** Parses output with `--json`. */
 export function jsonLines(output: string): unknown[] {
   return output

@@ -69,6 +69,16 @@ describePostgres('svc-db', (url) => {
     expect(await keys('--status', 'pending')).toEqual([])
   })
 
+  it('list has what a copy of an object needs', async () => {
+    const at = { bucket: 'files', key: 'copied.txt', storageKey: 'bytes/of/copied' }
+    const described = { filename: 'ü.txt', contentType: 'text/plain', metadata: { color: 'red' } }
+    const fields = { ...at, ...described, scope: 'user:copied', route: 'texts', size: 4, eTag: '"e"' }
+    const createdAt = new Date('2015-01-01T00:00:00.001Z')
+    await seeded.store.adopt({ ...fields, createdAt })
+    const [line] = jsonLines((await run('list', 'user:copied', '--json')).stdout)
+    expect(line).toMatchObject({ ...fields, status: 'active', createdAt: createdAt.toISOString() })
+  })
+
   it('list escapes control characters', async () => {
     const { stdout } = await run('list', 'user:ann')
     expect(stdout).toContain('files/b\\u{1b}[2J.txt')

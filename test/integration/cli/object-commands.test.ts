@@ -45,6 +45,7 @@ describePostgres('svc-db on objects and scopes', (url) => {
     ['a field that is set and cleared', ['--filename', 'a', '--clear', 'filename'], "can't be combined"],
     ['metadata that is no JSON', ['--metadata', '{'], 'Must be a JSON object of strings'],
     ['metadata of numbers', ['--metadata', '{"a":1}'], 'metadata must have strings as values'],
+    ['a type that is no media type', ['--content-type', 'jpeg'], "'jpeg' is invalid. Must be a media type"],
     ['a filename that is too long', ['--filename', 'a'.repeat(1025)], 'filename must be a string of 1 to'],
     ['a field that can not be cleared', ['--clear', 'key'], 'Allowed choices are'],
   ])('update refuses %s', async (_what, args, message) => {

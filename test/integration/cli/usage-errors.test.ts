@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { buildCommand, jsonLines } from './command.js'
+import { buildCommand, endedUnread, jsonLines } from './command.js'
 import { ENCODED, expectNoPassword, PASSWORD } from './secret-password.js'
 
 const command = buildCommand()
@@ -216,6 +216,10 @@ it('redacts the password in warnings of drivers', async () => {
 })
 
 describe('help', () => {
+  it('ends without an error when its reader has closed the pipe', async () => {
+    expect(await endedUnread(command.start(['--help']))).toEqual({ exitCode: 0, stderr: '' })
+  })
+
   it('exits with 0, as --version does', async () => {
     for (const args of [['--help'], ['help'], ['help', 'list'], ['list', '--help']]) {
       expect(await command.run(args)).toMatchObject({ exitCode: 0, stderr: '' })

@@ -90,6 +90,16 @@ describePostgres('failures of Postgres', (url) => {
       expect(await store.checkUsage()).toEqual([])
     })
 
+    it('repeats a list whose response broke off', async () => {
+      const store = storeOver(proxy.url, { max: 1 })
+      const scope = named('broken off')
+      for (const number of [1, 2, 3, 4]) await store.reserve(attempt(named(`broken off ${number}`), scope))
+      // From its second call on, postgres.js has prepared the statement, and the next response has the rows.
+      const before = await store.listByScope({ scope })
+      proxy.halveNextResponse()
+      expect(await store.listByScope({ scope })).toEqual(before)
+    })
+
     it.each<[string, (store: StorageObjectStore, key: string) => Promise<unknown>]>([
       ['remove', (store, key) => store.remove({ bucket: BUCKET, key })],
       ['confirm without an id', (store, key) => store.confirm({ bucket: BUCKET, key, size: 6 })],

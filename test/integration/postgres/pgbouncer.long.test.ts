@@ -24,7 +24,9 @@ async function poolerOver(serverUrl: string) {
   const name = `pooled_${randomBytes(6).toString('hex')}`
   const server = poolOf(serverUrl, { max: 1 })
   await server.query(`CREATE DATABASE ${name}`)
-  const found = await findServer(pgbouncerOver(new URL(`/${name}`, serverUrl).href, CONNECTIONS))
+  const found = await findServer(
+    pgbouncerOver(new URL(`/${name}`, serverUrl).href, { connections: CONNECTIONS }),
+  )
   const drop = async () => {
     await server.query(`DROP DATABASE ${name} WITH (FORCE)`)
     await server.end()

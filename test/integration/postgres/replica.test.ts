@@ -8,7 +8,8 @@ import {
   type StorageObjectStore,
 } from '@svc/db'
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import postgres from 'postgres'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { startWithStandbys, type PrivateClusters } from '../../servers/private-cluster.js'
 import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
@@ -241,13 +242,13 @@ describePrivatePostgres('a streaming replica', (programs) => {
     })
   })
 
-  it('refuses writes with DATABASE_UNAVAILABLE and a message that says why', async () => {
+  it('as pool refuses writes, serves reads that lag, and is found by verify', async () => {
     const onStandby = postgresAdapter(pools.standby, { schema })
     const row = await store.reserve(attempt('writes', 'existing'))
     await untilReplayed()
     expect(await onStandby.find(row)).toEqual(row)
     expect(await onStandby.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
-    expect(await onStandby.verify()).toEqual([])
+    expect(await onStandby.verify()).toEqual([expect.stringContaining('The server is a standby.')])
     expect(await onStandby.checkUsage()).toEqual([])
 
     // failures.test.ts has each write of a read-only database.
@@ -264,5 +265,40 @@ describePrivatePostgres('a streaming replica', (programs) => {
       })
     }
     expect(await store.find(row)).toEqual(row)
+
+    await pools.standby.query('SELECT pg_wal_replay_pause()')
+    await untilOnStandby("pg_get_wal_replay_pause_state() = 'paused'")
+    try {
+      await store.release({ ...at('existing'), id: row.id })
+      expect(await onStandby.findPending(row)).toEqual(row)
+    } finally {
+      await pools.standby.query('SELECT pg_wal_replay_resume()')
+    }
+  })
+
+  it('keeps no connection of postgres.js that refused a write, so that writes follow the address to the primary', async () => {
+    let target = clusters.standbys[0].url
+    const address = await tcpRelay(
+      () => new URL(target),
+      ({ client, server }) => client.pipe(server).pipe(client),
+    )
+    onTestFinished(() => address.close())
+    const url = new URL(target)
+    url.port = String(address.port)
+    const sql = postgres(url.href, { max: 4, connection: { application_name: 'moved' } })
+    onTestFinished(() => sql.end({ timeout: 0 }))
+    const moved = postgresAdapter(sql, { schema })
+    const onStandby = () =>
+      valueOf(pools.standby, `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'moved'`)
+    const write = (key: string) => moved.reserve(attempt('moved', key))
+
+    await Promise.all(Array.from({ length: 4 }, () => moved.ping()))
+    expect(await onStandby()).toBe('4')
+    target = clusters.primary.url
+    await expect(write('refused')).rejects.toMatchObject({ cause: { code: '25006' } })
+
+    await expect.poll(onStandby).toBe('0')
+    const rows = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(write))
+    expect(await store.find(rows[4]!)).toEqual(rows[4])
   })
 })

@@ -75,6 +75,15 @@ describePostgres('verify', (url) => {
     expect(findings).toEqual([expect.stringContaining(expected)])
   })
 
+  it('finds a server that is read-only, before the first migration too', async () => {
+    const own = poolOf(url, { options: '-c default_transaction_read_only=on' })
+    const finding = expect.stringContaining('default_transaction_read_only is on') as string
+    expect(await postgresAdapter(own, { schema }).verify()).toEqual([finding])
+    const missing = expect.stringContaining('was never migrated') as string
+    expect(await postgresAdapter(own, { schema: 'elsewhere' }).verify()).toEqual([missing, finding])
+    await own.end()
+  })
+
   it('finds nothing in a session with quote_all_identifiers', async () => {
     const own = poolOf(url, { options: '-c quote_all_identifiers=on' })
     const findings = await postgresAdapter(own, { schema }).verify()

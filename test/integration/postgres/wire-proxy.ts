@@ -10,6 +10,8 @@ export interface WireProxy {
   descriptions: number
   /** Cuts every connection when the server sends its next response. The client does not receive it. */
   dropNextResponse(): void
+  /** Passes on half of what the server sends next, and then ends that connection. */
+  halveNextResponse(): void
   /** Cuts every connection now. */
   cut(): void
   close(): Promise<void>
@@ -23,6 +25,7 @@ export async function wireProxy(target: string): Promise<WireProxy> {
   const url = new URL(target)
   const { hostname, port } = url
   let isDropping = false
+  let isHalving = false
   const relay = await tcpRelay(
     () => ({ hostname, port }),
     ({ client, server }) => {
@@ -38,6 +41,9 @@ export async function wireProxy(target: string): Promise<WireProxy> {
         if (isDropping) {
           isDropping = false
           relay.cut()
+        } else if (isHalving) {
+          isHalving = false
+          client.end(chunk.subarray(0, chunk.length / 2))
         } else client.write(chunk)
       })
     },
@@ -50,6 +56,9 @@ export async function wireProxy(target: string): Promise<WireProxy> {
     descriptions: 0,
     dropNextResponse() {
       isDropping = true
+    },
+    halveNextResponse() {
+      isHalving = true
     },
     cut: () => relay.cut(),
     close: () => relay.close(),

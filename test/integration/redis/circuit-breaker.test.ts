@@ -38,7 +38,9 @@ describePrivateRedis('the cache', (program) => {
     database = memoryAdapter()
     prefix = freshPrefix()
     // No time passes unless a test lets it, so a healthy Redis never times out.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    vi.useFakeTimers({
+      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+    })
   })
   afterEach(() => {
     vi.useRealTimers()
@@ -236,6 +238,38 @@ describePrivateRedis('the cache', (program) => {
     expect(causes()).toEqual(['first', 'second'])
     await process.store.close()
   })
+
+  it.each(['refuses commands', 'hangs'])(
+    'reminds once a minute that a Redis which %s misses writes',
+    async (what) => {
+      const [writer, reader] = [watched(), watched()]
+      for (const process of [writer, reader]) {
+        process.broken = () => Promise.reject(new Error('READONLY You can not write to a replica.'))
+      }
+      await Promise.all([writer.store.reserve(file()), reader.store.getScopeUsage(scope)])
+      expect(writer.errors).toHaveLength(1)
+      if (what === 'hangs') {
+        await until(() => inProgress === 0)
+        await server.halt()
+        for (const process of [writer, reader]) process.broken = null
+      }
+      try {
+        await vi.advanceTimersByTimeAsync(120_000)
+      } finally {
+        await server.resume()
+      }
+      expect(writer.errors.slice(1)).toMatchObject(
+        [1, 2].map(() => ({
+          operation: 'usageCache.forget',
+          message: expect.stringContaining('Redis still fails') as string,
+          cause: writer.errors[0]!.cause,
+        })),
+      )
+      // Only its reads can't reach Redis.
+      expect(reader.errors).toHaveLength(1)
+      for (const { store } of [writer, reader]) await store.close()
+    },
+  )
 
   it('stops probing Redis when the store is closed', async () => {
     const process = watched()

@@ -25,7 +25,7 @@ export function describePrivateRedis(title: string, body: (program: string) => v
 /** Creates a client that reconnects quickly when a test kills its server. */
 export function clientOf(
   url: string,
-  options: Pick<RedisOptions, 'enableOfflineQueue' | 'keyPrefix' | 'retryStrategy'> = {},
+  options: Pick<RedisOptions, 'enableOfflineQueue' | 'keyPrefix' | 'reconnectOnError' | 'retryStrategy'> = {},
 ): Redis {
   const client = new Redis(url, { retryStrategy: () => 20, ...options })
   // Without a listener, ioredis prints every lost connection.

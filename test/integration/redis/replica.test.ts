@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import type { RedisClient } from '@svc/db/redis'
+import { tcpRelay } from '../drivers/tcp-relay.js'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
 import { longTimeoutCache } from './long-timeout-cache.js'
 import { clientOf, describePrivateRedis, freshPrefix } from './redis-servers.js'
@@ -115,5 +116,42 @@ describePrivateRedis('the cache bypasses a Redis', (program) => {
     await reserve(late.store)
     expect(await late.store.getScopeUsage(scope)).toEqual(usage(0, 2))
     expect(late.errors).toEqual([expect.stringContaining('READONLY')])
+  })
+
+  // A client of an address stays connected to the server that it has reached, whatever the address leads to later.
+  it.each([
+    ['follows its address with reconnectOnError', true],
+    ['stays on the replica without reconnectOnError, and other processes miss its writes', false],
+  ])('that has become a replica in a failover, and %s', async (_what, follows) => {
+    const [from, to] = servers.map(({ url }) => new URL(url))
+    let target = from!
+    const address = await tcpRelay(
+      () => target,
+      ({ client, server }) => client.pipe(server).pipe(client),
+    )
+    const client = clientOf(`redis://127.0.0.1:${address.port}`, {
+      ...(follows && { reconnectOnError: ({ message }) => message.includes('READONLY') }),
+    })
+    onTestFinished(async () => {
+      client.disconnect()
+      await address.close()
+    })
+    await replicate()
+    const [moved, early] = [processAt(client), processAt(other!)]
+    await untilUsed(moved)
+    await one!.call('FAILOVER')
+    await expect.poll(() => other!.info('replication')).toContain('role:master')
+    target = to!
+    await untilUsed(early)
+
+    await reserve(moved.store)
+    expect(await moved.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+    expect(moved.errors).toEqual([expect.stringContaining('READONLY')])
+    if (follows) {
+      await expect.poll(() => early.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+      await untilUsed(moved)
+    } else {
+      expect(await early.store.getScopeUsage(scope)).toEqual(usage(0, 0))
+    }
   })
 })

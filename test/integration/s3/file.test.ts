@@ -27,7 +27,7 @@ describeS3('GET /file with s3Storage', (server) => {
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-type': 'image/png',
       'content-disposition': `inline; filename="a.png"; filename*=UTF-8''a.png`,
-      'cache-control': 'private, immutable, max-age=900',
+      'cache-control': 'private, immutable, max-age=600',
     })
 
     clock.advance(1)

@@ -49,6 +49,8 @@ describe.each(Object.entries(storages))('the URLs of %s', (_name, open) => {
       const { key } = await api.upload(new File([new Uint8Array(size)], 'zeros'))
       const { url } = await api.download({ key })
       expect(await sizeOf(url)).toBe(size)
+      // Nothing in a request shows a prefix that was removed.
+      if (basePath !== '/api/s3') continue
       for (const slash of ['', '/']) {
         const file = api.fileURL({ key }).replace('/file', `/file${slash}`)
         const location = (await fetch(file)).headers.get('location')!
@@ -80,9 +82,11 @@ it('asks at the baseURL of the storage if it has one', async () => {
   const { url } = await api.download({ key })
   expect(url.startsWith(`${baseURL}/`)).toBe(true)
   expect(await (await direct(url)).text()).toBe('hello')
+  const location = (await fetch(api.fileURL({ key }))).headers.get('location')!
+  expect(location.startsWith(`${baseURL}/`)).toBe(true)
   const asked = given.mock.calls.map(([input]) => new URL(input as string).host)
   expect(asked).toEqual(['app.test', 'direct.example', 'app.test', 'app.test'])
-  expect(requested).toHaveLength(5)
+  expect(requested).toHaveLength(6)
 })
 
 describe('a NETWORK_ERROR', () => {

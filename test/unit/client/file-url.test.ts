@@ -19,6 +19,9 @@ describe('api.fileURL', () => {
     [{ key: 'a', bucket: 'b', disposition: 'inline' }, '/api/s3/file?key=a&bucket=b&disposition=inline'],
     [{ key: 'a', bucket: null, disposition: null }, '/api/s3/file?key=a'],
     [{ id: record.id }, `/api/s3/file?id=${record.id}`],
+    [{ key: 'a', cors: true }, '/api/s3/file?key=a&cors=true'],
+    [{ id: record.id, cors: true }, `/api/s3/file?id=${record.id}&cors=true`],
+    [{ key: 'a', cors: null }, '/api/s3/file?key=a'],
     [{ id: record.id, disposition: 'attachment' }, `/api/s3/file?id=${record.id}&disposition=attachment`],
     [record, '/api/s3/file?key=a+b%2F%C3%BC%2B%26%3D%3F%23%25.png&bucket=files'],
   ] as const)('returns the address of %j', (object, address) => {

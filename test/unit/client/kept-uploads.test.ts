@@ -1,5 +1,6 @@
 import { createS3Client, type S3Api } from '@svc/db/client'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { timeUntilSettled } from './fake-time.js'
 import { stubLocalStorage } from './local-storage.js'
 import { stubPageEvents } from './page-events.js'
 import { rejectionOf } from './rejection.js'
@@ -246,6 +247,36 @@ describe('api.unfinishedUploads', () => {
       expect(await client.usage()).toEqual(NOTHING_USED)
     },
   )
+})
+
+describe('a small upload beside others that can be resumed', () => {
+  it('makes two requests of the API, once the page has asked about the others', async () => {
+    const client = start()
+    client.network.fault = (path, serve) => (path.startsWith('PUT') ? new Promise(() => undefined) : serve())
+    const large = (index: number) =>
+      new File([new Uint8Array(16 * 1024 ** 2)], `${index}.mp4`, { lastModified: 1 })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    for (let index = 0; index < 3; index++) {
+      const upload = rejectionOf(client.api.upload(large(index), { timeoutSeconds: 60 }))
+      await timeUntilSettled(upload)
+      expect(await upload).toMatchObject({ code: 'TIMEOUT' })
+    }
+    vi.useRealTimers()
+    client.network.fault = undefined
+    const requests = async () => {
+      client.sent.length = 0
+      await client.api.upload(file)
+      return client.sent.filter(({ method }) => method === 'POST').map(({ target }) => target)
+    }
+    const own = ['/api/s3/upload', '/api/s3/upload/confirm']
+    // Each upload has asked about those before it.
+    expect(await requests()).toEqual(['/api/s3/multipart/list', ...own])
+    expect(await requests()).toEqual(own)
+    // An explicit call asks again.
+    expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 3 })
+    expect(client.sent.filter(({ target }) => target.endsWith('/list'))).toHaveLength(3)
+    expect(await requests()).toEqual(own)
+  })
 })
 
 describe('timeoutSeconds', () => {

@@ -20,6 +20,8 @@ export interface ServerFixtureOptions {
   readonly onError?: ErrorListener
   /** Clock of the storage and the server. */
   readonly now?: () => Date
+  /** Where the storage is. Default: below the API. */
+  readonly baseURL?: string
 }
 
 /** Starts a server in memory. The header `x-user` identifies the caller. */
@@ -29,9 +31,9 @@ export function startServer(options: ServerFixtureOptions = {}) {
     stubLocalStorage()
     onTestFinished(() => void vi.unstubAllGlobals())
   }
-  const { quota, usageEndpoint, routes, multipart, onError, now } = options
+  const { quota, usageEndpoint, routes, multipart, onError, now, baseURL } = options
   const objects: StorageObjectStore = memoryAdapter({ ...(now && { now }) })
-  const storage = memoryStorage({ now: now ?? null })
+  const storage = memoryStorage({ now: now ?? null, baseURL: baseURL ?? null })
   const server = createS3Server({
     storage,
     bucket: 'files',

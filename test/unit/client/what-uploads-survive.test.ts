@@ -1,5 +1,5 @@
 import { createS3Client, dbClient, preloadUpload, type S3Api, type S3ClientError } from '@svc/db/client'
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { SECOND, timeUntilSettled } from './fake-time.js'
 import { stubLocalStorage } from './local-storage.js'
 import { stubPageEvents } from './page-events.js'
@@ -78,6 +78,11 @@ describe('an upload in one PUT', () => {
       { PUT: 2, 'POST /upload/confirm': 1 },
     ],
     [
+      'the loss of all responses of the bucket',
+      { PUT: (serve, call) => (call === 1 ? serve().then(lost) : lost()) },
+      { PUT: 2, 'POST /upload/confirm': 1 },
+    ],
+    [
       'a URL that has expired',
       { PUT: first(1, () => page(403)) },
       { PUT: 2, 'POST /upload': 2, 'POST /upload/abort': 1 },
@@ -131,6 +136,12 @@ describe('an upload in one PUT', () => {
       { PUT: () => lost(), 'POST /upload/confirm': () => refusal(502, 'STORAGE_UNAVAILABLE') },
       { code: 'NETWORK_ERROR', path: null },
       { PUT: 6, 'POST /upload/confirm': 3, 'POST /upload/abort': 1, 'POST /upload': 1 },
+    ],
+    [
+      'a bucket that lacks conditional writes, at once',
+      { PUT: () => page(501) },
+      { status: 501, path: null },
+      { PUT: 1, 'POST /upload': 1, 'POST /upload/abort': 1 },
     ],
     [
       'a bucket that stays silent, without another attempt',
@@ -320,6 +331,41 @@ describe('a line of uploads', () => {
   })
 })
 
+describe('the line of PUTs', () => {
+  it('has six places for all uploads, and lets one with fewer places in first', async () => {
+    let [atOnce, most] = [0, 0]
+    const held: (() => void)[] = []
+    const order: string[] = []
+    const client = start({}, { baseURL: 'http://bucket.test/api/s3/_storage' })
+    const fetch: Fetch = async (input, init) => {
+      if (init?.method !== 'PUT') return client.fetch(input, init)
+      most = Math.max(most, ++atOnce)
+      order.push((init.body as File).name)
+      await new Promise<void>((resolve) => held.push(resolve))
+      atOnce -= 1
+      return client.fetch(input, init)
+    }
+    const { api } = clientWith(fetch)
+    const films = [api.upload(large()), api.upload(large())]
+    // Three parts of each.
+    await expect.poll(() => held.length).toBe(6)
+    const more = api.upload(large())
+    await expect.poll(() => client.count('POST /multipart')).toBe(3)
+    const note = api.upload(small())
+    await expect.poll(() => client.count('POST /upload')).toBe(1)
+    held.shift()!()
+    await expect.poll(() => order.length).toBe(7)
+    held.shift()!()
+    await expect.poll(() => order.length).toBe(8)
+    // Each of the two has no place yet. The other parts of the third film come later.
+    expect(order.slice(6).sort()).toEqual(['a.txt', 'part'])
+    const rest = setInterval(() => held.shift()?.(), 1)
+    onTestFinished(() => clearInterval(rest))
+    await Promise.all([...films, more, note])
+    expect(most).toBe(6)
+  })
+})
+
 describe('while the browser says that it is offline', () => {
   it('tries again every 15 seconds', async () => {
     vi.stubGlobal('navigator', { onLine: false })
@@ -334,15 +380,22 @@ describe('while the browser says that it is offline', () => {
 describe('a file that can’t be read', () => {
   const unreadable = (size: number) => {
     const file = new File([new Uint8Array(size)], 'a', { lastModified: 1 })
-    let isGone = size === 0
+    let failures = size === 0 ? Infinity : 0
+    let isChanged = false
     const gone = () => Promise.reject(new DOMException('Gone.', 'NotReadableError'))
     const guarded = (blob: Blob): Blob =>
       Object.assign(blob, {
         slice: (...range: Parameters<Blob['slice']>) => guarded(Blob.prototype.slice.apply(blob, range)),
-        arrayBuffer: () => (isGone ? gone() : Blob.prototype.arrayBuffer.call(blob)),
+        arrayBuffer: async () => {
+          if (failures-- > 0) return gone()
+          const bytes: ArrayBuffer = await Blob.prototype.arrayBuffer.call(blob)
+          if (isChanged) new Uint8Array(bytes).fill(7)
+          return bytes
+        },
       })
     guarded(file)
-    return { file, remove: () => (isGone = true) }
+    const fail = (times: number) => void (failures = times)
+    return { file, fail, remove: () => fail(Infinity), change: () => void (isChanged = true) }
   }
 
   it('is refused before anything is reserved', async () => {
@@ -364,6 +417,37 @@ describe('a file that can’t be read', () => {
     const { result } = await timed(rejectionOf(client.api.upload(file)))
     expect(result).toMatchObject({ code: 'FILE_UNREADABLE' })
     expect(client.count('PUT')).toBeLessThanOrEqual(4)
+    expect(await client.usage()).toEqual(NOTHING_USED)
+  })
+
+  it('is read again if a part could not be read once, as by a page that is being left', async () => {
+    const { file, fail } = unreadable(48 * MIB)
+    let isFirst = true
+    const client = start({
+      PUT: (serve) => {
+        if (isFirst) fail(1)
+        isFirst = false
+        return serve()
+      },
+    })
+    expect((await timed(client.api.upload(file))).result).toMatchObject({ status: 'active' })
+    expect(client.count('POST /multipart/abort')).toBe(0)
+  })
+
+  it('is reported if its bytes change while it is sent, and the browser reads on', async () => {
+    const { file, change } = unreadable(48 * MIB)
+    const client = start({
+      PUT: (serve) => {
+        change()
+        return serve()
+      },
+    })
+    const { result } = await timed(rejectionOf(client.api.upload(file)))
+    expect(result).toMatchObject({
+      code: 'FILE_UNREADABLE',
+      message: 'The file was changed while it was uploaded.',
+    })
+    expect(client.count('POST /multipart/complete')).toBe(0)
     expect(await client.usage()).toEqual(NOTHING_USED)
   })
 
@@ -482,7 +566,7 @@ it('settles four uploads at once', async () => {
   expect(most).toBe(4)
 })
 
-it('gives an own fetch a Blob', async () => {
+it('gives an own fetch a File, because native web views lose a Blob', async () => {
   const bodies: unknown[] = []
   const { fetch } = start()
   const own: Fetch = (input, init) => {
@@ -491,6 +575,7 @@ it('gives an own fetch a Blob', async () => {
   }
   const { api } = clientWith(own)
   await api.upload(small())
-  expect(bodies).toEqual([expect.any(Blob)])
-  expect(await (bodies[0] as Blob).text()).toBe(await small().text())
+  expect(bodies).toEqual([expect.any(File)])
+  expect(bodies[0]).toMatchObject({ name: 'a.txt', type: 'text/plain' })
+  expect(await (bodies[0] as File).text()).toBe(await small().text())
 })

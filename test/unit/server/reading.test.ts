@@ -237,16 +237,79 @@ describe('the URL that GET /file redirects to', () => {
     expect(await fetchBytes(caller, urls[2]!)).toEqual(bytesOfSize(3, 8))
   })
 
-  it('lets browsers keep the bytes for its lifetime, unless the application may change them', async () => {
-    const caller = startService({ download: { expiresIn: 60 } }).as('user:1')
-    const { headers } = await follow(
-      caller,
-      await urlOf(await caller.file({ key: (await caller.upload()).key })),
-    )
-    expect(headers.get('cache-control')).toBe('private, immutable, max-age=60')
+  it('lets browsers keep the bytes until it expires, unless the application may change them', async () => {
+    const { as: of, signed: terms, clock } = signingService({ download: { expiresIn: 60 } })
+    const caller = of('user:1')
+    const { key } = await caller.upload()
+    clock.advance(-(clock.time % (20 * SECOND)))
+    const url = await urlOf(await caller.file({ key }))
+    // A bucket sends what was signed, whenever it is asked within a third.
+    expect(terms).toMatchObject([{ cacheControl: 'private, immutable, max-age=40' }])
+    for (const left of [60, 41, 1]) {
+      clock.moveTo(new Date(terms[0]!.expiresAt.getTime() - left * SECOND - 1))
+      const { headers } = await follow(caller, url)
+      expect(headers.get('cache-control')).toBe(`private, immutable, max-age=${left}`)
+    }
     const { as, signed } = withOwnObject('image/png')
     await as('user:1').file({ key: 'own' })
     expect(signed).toMatchObject([{ key: 'own', cacheControl: null }])
+  })
+
+  const requests = {
+    scripts: [
+      [{ cors: 'true' }, {}],
+      [{}, { 'sec-fetch-mode': 'cors' }],
+      [{}, { origin: 'https://app.example' }],
+    ],
+    pictures: [
+      [{}, {}],
+      [{ cors: 'false' }, { 'sec-fetch-mode': 'no-cors' }],
+      [{}, { 'sec-fetch-mode': 'navigate' }],
+    ],
+  } as const
+  it.each([1, 6, 900])(
+    'is another one for scripts than for pictures, if valid for %i s',
+    async (expiresIn) => {
+      const { as, s3, clock } = startService({ download: { expiresIn } })
+      const caller = as('user:1')
+      const { key } = await caller.upload()
+      const seen = { scripts: new Set<string>(), pictures: new Set<string>() }
+      for (let sixth = 0; sixth < 12; sixth++) {
+        for (const kind of ['scripts', 'pictures'] as const) {
+          const urls = new Set<string>()
+          for (const [parameters, headers] of requests[kind]) {
+            const query = new URLSearchParams({ key, ...parameters }).toString()
+            const { url } = caller.request('GET', `/file?${query}`)
+            urls.add(
+              await urlOf(
+                await s3.handler(new Request(url, { headers: { 'x-scope': 'user:1', ...headers } })),
+              ),
+            )
+          }
+          const [url] = urls
+          expect([urls.size, (await follow(caller, url!)).status]).toEqual([1, 200])
+          seen[kind].add(url!)
+        }
+        clock.advance((expiresIn * SECOND) / 6)
+      }
+      // A third has two sixths.
+      expect(seen.scripts.size).toBeLessThanOrEqual(7)
+      expect([...seen.scripts].filter((url) => seen.pictures.has(url))).toEqual([])
+    },
+  )
+
+  it.each([
+    ['/v1/api/s3', ''],
+    // Browsers would take such a path for a host.
+    ['//elsewhere.example/api/s3', ORIGIN],
+  ])('keeps the host of the request below %s', async (basePath, start) => {
+    const { as, s3 } = startService()
+    const { key } = await as('user:1').upload()
+    const { url, headers } = as('user:1').request('GET', `/file?key=${encodeURIComponent(key)}`)
+    const request = new Request(url.replace('/api/s3', basePath), { headers })
+    const location = (await s3.handler(request, { basePath })).headers.get('location')!
+    expect(location.startsWith(`${start}${basePath}/_storage/`)).toBe(true)
+    expect(new URL(location, request.url).origin).toBe(ORIGIN)
   })
 
   it('is encoded if a header cannot contain it, and refused if it is no URL', async () => {

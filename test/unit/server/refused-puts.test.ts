@@ -72,7 +72,7 @@ describe('refused PUTs', () => {
       await list(as('user:1'))
     )({ status: null, message: '' })
     expect(String(reported[0]!.error)).toMatch(
-      /^Error: The client could not read a response of the bucket "files" to a PUT\. Its CORS rules or its address may be wrong\..* reports: ""$/,
+      /^Error: The client could not read a response of the bucket "files" to a PUT\. Its CORS rules or its address may be wrong, or it closed the connection early .* reports: ""$/,
     )
   })
 

@@ -1,5 +1,6 @@
 import { isBuiltIn } from '../../../core/realms.js'
-import { isInFailedTransaction, lostResponse } from './failures.js'
+import { isInFailedTransaction, isReadOnly, lostResponse } from './failures.js'
+import { createReadOnlyDrop } from './read-only-connections.js'
 import type { Database, PostgresSql, TextRow } from './database.js'
 
 /** OID of the type `unknown`: Postgres infers the type, as for a parameter of `pg`. */
@@ -29,11 +30,17 @@ const ROW_TRANSFORM =
  * instance has a serializer, and rows are bytes.
  */
 export function postgresJsDatabase(sql: PostgresSql, { named }: { readonly named: boolean }): Database {
+  const dropReadOnly = createReadOnlyDrop(sql)
   const database: Database = {
     async run({ text }, values) {
       const texts = values.map((value) => (value === null ? null : String(value)))
       const parameters = texts.map((text) => sql.typed(text, UNKNOWN)) as never[]
-      return readRows(await sql.unsafe(text, parameters, { prepare: named }).raw())
+      try {
+        return readRows(await sql.unsafe(text, parameters, { prepare: named }).raw())
+      } catch (error) {
+        if (isReadOnly(error)) dropReadOnly()
+        throw error
+      }
     },
 
     async script(...statements) {
@@ -75,7 +82,9 @@ function borrowed(database: Database): Database {
 }
 
 function readRows(rows: readonly unknown[]): TextRow[] {
-  return rows.map((row) => {
+  // After a connection broke within a result, the next result begins with as many holes as rows had arrived.
+  const present = rows.filter(() => true)
+  return present.map((row) => {
     if (!Array.isArray(row)) throw new TypeError(ROW_TRANSFORM)
     return row.map((value: unknown) => {
       if (value === null) return null

@@ -26,7 +26,10 @@ export async function verify(
 ): Promise<string[]> {
   try {
     const state = await readVersion(database, schema)
-    if (state.version === 0) return [`The schema ${schema.quoted} was never migrated. Run migrate().`]
+    if (state.version === 0) {
+      const obstacles = await readObstacles(database, schema, { known: new Map(), events: false })
+      return [`The schema ${schema.quoted} was never migrated. Run migrate().`, ...obstacles]
+    }
     const findings: string[] = []
     const newest = definition.version
     const events = state.eventsSwitch !== null
@@ -96,6 +99,14 @@ async function readObstacles(
           `The foreign key ${detail} refers to the table ${subject}, and stops deletes. ` +
             'Drop it: see docs/your-orm.md#foreign-keys.',
         ]
+      case 'standby':
+        return [
+          'The server is a standby. It refuses writes, and reads may find what the primary has changed or removed since. Connect to the primary.',
+        ]
+      case 'read-only':
+        return [
+          'The server refuses writes: default_transaction_read_only is on. Free disk space if a managed service has set it, and reset it.',
+        ]
       default:
         return [
           `Writes need the isolation level READ COMMITTED (got ${subject!.toUpperCase()}). Reset default_transaction_isolation.`,
@@ -136,6 +147,9 @@ UNION ALL
 UNION ALL
   SELECT 'foreign key', c.relname::text, o.conname || ' of ' || o.conrelid::regclass::text
   FROM ${TABLES} JOIN pg_catalog.pg_constraint o ON o.confrelid = c.oid AND o.contype = 'f' AND o.conparentid = 0 AND o.confdeltype IN ('a', 'r')
+UNION ALL
+  SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'standby' ELSE 'read-only' END, NULL, NULL
+  WHERE current_setting('transaction_read_only') = 'on'
 UNION ALL
   SELECT 'isolation level', current_setting('transaction_isolation'), NULL
   WHERE current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted')

@@ -229,7 +229,7 @@ function sameDescription(a: StorageObject, b: StorageObject): boolean {
 }
 
 /** Compares names and values, in any order. */
-function sameMetadata(a: ObjectMetadata | null, b: ObjectMetadata | null): boolean {
+export function sameMetadata(a: ObjectMetadata | null, b: ObjectMetadata | null): boolean {
   if (a === null || b === null) return a === b
   const entries = Object.entries(a)
   if (entries.length !== Object.keys(b).length) return false

@@ -1,7 +1,7 @@
 import { utf8Order } from '../../../core/names.js'
 import type { ListedBytes } from '../../../core/object-storage.js'
 import type { StorageObject, StoredItem } from '../../../core/store/records.js'
-import type { ImportedItem } from '../import-objects.js'
+import type { ImportedItem } from '../import-selection.js'
 import { PAGE_SIZE } from '../pages.js'
 
 /** Something that bucket and database disagree about. */

@@ -14,9 +14,11 @@ import { frontEndsChecks } from './front-ends.js'
 import { gettingStartedChecks } from './getting-started.js'
 import { honoChecks } from './hono.js'
 import { httpApiChecks } from './http-api.js'
+import { leavingChecks } from './leaving.js'
 import { mongoChecks } from './mongo.js'
 import { movingABucketChecks } from './moving-a-bucket.js'
 import { observabilityChecks } from './observability.js'
+import { ownTableChecks } from './own-table.js'
 import { postgresChecks } from './postgres.js'
 import { quotasChecks } from './quotas.js'
 import { readmeChecks } from './readme.js'
@@ -48,9 +50,11 @@ export const checks: SnippetChecks = {
   ...gettingStartedChecks,
   ...honoChecks,
   ...httpApiChecks,
+  ...leavingChecks,
   ...mongoChecks,
   ...movingABucketChecks,
   ...observabilityChecks,
+  ...ownTableChecks,
   ...postgresChecks,
   ...quotasChecks,
   ...readmeChecks,

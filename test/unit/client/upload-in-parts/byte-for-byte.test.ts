@@ -270,6 +270,10 @@ describe('a resumed upload', () => {
     expect((JSON.parse(text!) as { digests: unknown[] }).digests.filter(Boolean)).toHaveLength(3)
     controller.abort()
     await upload
+    await expect.poll(() => entries.size).toBe(0)
+    // An upload that has ended is not written again.
+    page.dispatchEvent(new Event('pagehide'))
+    expect(entries.size).toBe(0)
   })
 
   it('keeps at most 300 kB for 10,000 parts', async () => {

@@ -3,7 +3,7 @@ import { rejectionOf } from '../rejection.js'
 import { NOTHING_USED } from '../server.js'
 import { fileOf, PART, threeParts } from './files.js'
 import { withoutPauses, useFakePauses } from './fake-pauses.js'
-import { ABORT, COMPLETE, SIGN } from './request-lines.js'
+import { ABORT, COMPLETE, PUT, SIGN } from './request-lines.js'
 import { respondWith, lostAfter, lostBefore, startUploads } from './faulty-uploads.js'
 
 useFakePauses()
@@ -69,5 +69,19 @@ describe('a failing part', () => {
     expect(uploads.log.slice(-4, -1).sort()).toEqual(['PUT 1', 'PUT 2', 'PUT 3'])
     expect(uploads.log.at(-1)).toBe('POST /multipart/complete')
     expect((await uploads.bytesOf(object))[PART]).toBe(2)
+  })
+
+  it('gets a new URL if its first one has expired while it waited in line', async () => {
+    const uploads = startUploads()
+    uploads.inject(
+      SIGN,
+      async (serve) => {
+        const { parts } = (await (await serve()).json()) as { parts: object[] }
+        return Response.json({ parts: parts.map((part) => ({ ...part, expiresAt: new Date(0) })) })
+      },
+      1,
+    )
+    expect(await uploads.api.upload(threeParts())).toMatchObject({ status: 'active' })
+    expect([uploads.count(SIGN), uploads.count(PUT)]).toEqual([2, 3])
   })
 })

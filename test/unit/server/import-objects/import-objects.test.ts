@@ -4,9 +4,11 @@ import {
   importObjects,
   memoryStorage,
   StorageError,
+  type ImportedItem,
   type ImportSelection,
   type JobProgress,
   type ObjectStorage,
+  type SelectImport,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it, vi } from 'vitest'
@@ -25,7 +27,10 @@ describe('importObjects', () => {
     const written = clock.now()
     clock.advance(HOUR)
     const eTag = (await storage.head({ bucket: BUCKET, key: 'users/1/old.txt' }))!.eTag
-    expect(await run()).toEqual({ imported: 1, known: 0, skipped: 0, failed: [], after: 'users/1/old.txt' })
+    expect(await run()).toEqual({
+      ...{ imported: 1, known: 0, differs: 0, skipped: 0, failed: [] },
+      after: 'users/1/old.txt',
+    })
     expect(await objects.find({ bucket: BUCKET, key: 'users/1/old.txt' })).toMatchObject({
       scope: 'user:1',
       status: 'active',
@@ -51,12 +56,88 @@ describe('importObjects', () => {
       filename: 'ü.png',
       contentType: 'image/png',
       metadata: { from: 'old' },
+      createdAt: new Date('2015-06-07T08:09:10.011Z'),
     }
     expect(await run({ select: async () => selection })).toMatchObject({ imported: 1, after: 'old/x' })
     expect(await objects.find({ bucket: BUCKET, key: 'new/x' })).toMatchObject({
       ...selection,
       storageKey: 'old/x',
     })
+  })
+
+  it('takes an empty text for none, and repairs a media type', async () => {
+    const { run, objects } = await serviceOverBucket(['a', 'b'])
+    const select: SelectImport = ({ key }) =>
+      key === 'a'
+        ? { scope: 'user:1', route: '', filename: '', contentType: '' }
+        : { scope: 'user:1', contentType: 'video/webm;codecs=vp8,opus' }
+    expect(await run({ select })).toMatchObject({ imported: 2, failed: [] })
+    const found = (key: string) => objects.find({ bucket: BUCKET, key })
+    expect(await found('a')).toMatchObject({ route: null, filename: null, contentType: null })
+    expect(await found('b')).toMatchObject({ contentType: 'video/webm;codecs="vp8,opus"' })
+    expect(await run({ select })).toMatchObject({ known: 2, differs: 0, failed: [] })
+  })
+
+  it.each(['.', '..', 'a/../b', './a', 'a/.'])(
+    'fails the key %j, which no URL can contain, also once it is known',
+    async (key) => {
+      const { run, objects } = await serviceOverBucket([key, 'a/..b', '.hidden'])
+      const select = () => ({ scope: 'user:1' })
+      const message =
+        `key must not have a "." or ".." segment (got "${key}"). ` +
+        'Such keys get no URL, because browsers would request another path.'
+      const failed = [{ key, error: { code: 'VALIDATION_ERROR', params: { field: 'key' }, message } }]
+      for (const dryRun of [true, false]) {
+        expect(await run({ select, dryRun })).toMatchObject({ imported: 2, failed })
+      }
+      await objects.adopt({
+        scope: 'x',
+        bucket: BUCKET,
+        key,
+        storageKey: key,
+        size: 1,
+        createdAt: new Date(0),
+      })
+      expect(await run({ select })).toMatchObject({ known: 2, failed })
+    },
+  )
+
+  it('counts items that are recorded with other values than select returns, and changes none', async () => {
+    const { run, objects } = await serviceOverBucket(['a', 'b'])
+    const createdAt = new Date(0)
+    const first: ImportSelection = {
+      ...{ scope: 'user:1', route: 'docs', filename: 'a', contentType: 'text/plain', createdAt },
+      metadata: { from: 'old', by: 'x' },
+    }
+    const only = (selection: ImportSelection) => ({
+      select: ({ key }: ImportedItem) => (key === 'a' ? selection : null),
+    })
+    await run(only(first))
+    const recorded = await objects.find({ bucket: BUCKET, key: 'a' })
+    const equal: readonly ImportSelection[] = [
+      first,
+      { scope: 'user:1' },
+      { ...first, metadata: { by: 'x', from: 'old' }, key: null, filename: '', contentType: null },
+    ]
+    for (const selection of equal) {
+      expect(await run(only(selection))).toMatchObject({ known: 1, differs: 0 })
+    }
+    const others: readonly Partial<ImportSelection>[] = [
+      { scope: 'user:2' },
+      { key: 'b' },
+      { route: 'photos' },
+      { filename: 'A' },
+      { contentType: 'text/html' },
+      { metadata: { from: 'old' } },
+      { createdAt: new Date(1) },
+    ]
+    for (const other of others) {
+      for (const dryRun of [true, false]) {
+        const result = await run({ ...only({ ...first, ...other }), dryRun })
+        expect(result).toMatchObject({ imported: 0, known: 1, differs: 1, failed: [] })
+      }
+    }
+    expect(await objects.find({ bucket: BUCKET, key: 'a' })).toEqual(recorded)
   })
 
   it('shows select what the bucket lists', async () => {
@@ -80,6 +161,7 @@ describe('importObjects', () => {
     expect(result).toEqual({
       imported: 2,
       known: 0,
+      differs: 0,
       skipped: 1,
       failed: [
         { bucket: BUCKET, key: 'b', error: thrown },
@@ -100,15 +182,20 @@ describe('importObjects', () => {
     [{ scope: 'a', key: '' }, 'key must be a string of 1 to 1024 bytes of UTF-8 (got an empty string).'],
     [{ scope: 'a', contentType: 5 }, 'contentType must be a string of 1 to 255 characters (got 5).'],
     [
+      { scope: 'a', contentType: 'jpeg' },
+      'contentType must be a media type such as "image/png" or "text/plain; charset=utf-8" (got "jpeg").',
+    ],
+    [{ scope: 'a', createdAt: '2019-03-01' }, 'createdAt must be a Date (got "2019-03-01").'],
+    [
       { scope: 'a', fileName: 'x' },
-      'importObjects: select returned the unknown field "fileName". Allowed are scope, key, route, filename, contentType, metadata.',
+      'importObjects: select returned the unknown field "fileName". Allowed are scope, key, createdAt, route, filename, contentType, metadata.',
     ],
   ])('fails an item for which select returns %j', async (selection, message) => {
     for (const dryRun of [true, false]) {
       const { run } = await serviceOverBucket(['a'])
       const { failed, ...rest } = await run({ dryRun, select: () => selection as never })
       expect(failed.map(({ error }) => (error as Error).message)).toEqual([message])
-      expect(rest).toEqual({ imported: 0, known: 0, skipped: 0, after: 'a' })
+      expect(rest).toEqual({ imported: 0, known: 0, differs: 0, skipped: 0, after: 'a' })
     }
   })
 
@@ -146,8 +233,10 @@ describe('importObjects', () => {
       })
       await objects.confirm({ bucket: BUCKET, key, id, size: 9, scope })
     }
-    expect(await run({ dryRun: true })).toMatchObject({ imported: 1, known: 1 })
-    expect(await run()).toMatchObject({ imported: 1, known: 1 })
+    // The owner of the other object is not the one that `select` returns, and the completed row keeps its name.
+    const select: SelectImport = (item) => ({ ...ownerFromKey(item)!, filename: 'a.txt' })
+    expect(await run({ select, dryRun: true })).toMatchObject({ imported: 1, known: 1, differs: 2 })
+    expect(await run({ select })).toMatchObject({ imported: 1, known: 1, differs: 2 })
     expect(await objects.find({ bucket: BUCKET, key: 'users/1/a' })).toMatchObject({
       storageKey: 'users/1/a',
     })
@@ -161,7 +250,10 @@ describe('importObjects', () => {
       after: 'users/1/b.txt',
     })
     expect(await run({ after: 'users/1/b.txt' })).toMatchObject({ imported: 1, skipped: 1, after: 'x' })
-    expect(await run({ after: 'x' })).toEqual({ imported: 0, known: 0, skipped: 0, failed: [], after: 'x' })
+    expect(await run({ after: 'x' })).toEqual({
+      ...{ imported: 0, known: 0, differs: 0, skipped: 0, failed: [] },
+      after: 'x',
+    })
     expect(await run({ prefix: 'none' })).toMatchObject({ imported: 0, after: null })
     const at = { bucket: 'attic', contentType: 'text/plain', attemptId: 'a' }
     await storage.write!({ ...at, key: 'users/5/a', body: new Uint8Array(1) })
@@ -299,7 +391,7 @@ describe('importObjects', () => {
     }
     const { run } = await serviceOverBucket([], { storage: () => storage })
     const { failed, ...rest } = await run({ select: () => ({ scope: 'user:1' }) })
-    expect(rest).toEqual({ imported: 1, known: 0, skipped: 0, after: 'b' })
+    expect(rest).toEqual({ imported: 1, known: 0, differs: 0, skipped: 0, after: 'b' })
     expect(failed).toMatchObject([{ key: 'a\0', error: { code: 'VALIDATION_ERROR' } }])
   })
 

@@ -17,6 +17,7 @@ describe('importObjects, stopped or beside other work,', () => {
     expect(await run({ signal: AbortSignal.abort(), after: 'A' })).toEqual({
       imported: 0,
       known: 0,
+      differs: 0,
       skipped: 0,
       failed: [],
       after: 'A',

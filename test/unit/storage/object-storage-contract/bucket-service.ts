@@ -35,9 +35,9 @@ export function bucketService(
     )
   }
 
-  async function get(input: SignDownloadInput, method = 'GET') {
+  async function get(input: SignDownloadInput, method = 'GET', headers: Record<string, string> = {}) {
     const { url } = await storage.signDownload(input)
-    return handler(new Request(url, { method }))
+    return handler(new Request(url, { method, headers }))
   }
 
   return { clock, storage, handler, reported, attemptId, upload, download, put, get }
