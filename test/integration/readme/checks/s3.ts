@@ -30,8 +30,11 @@ const signsForBrowsers = withBucket('docs/s3.md#public-address.ts', async (progr
   vi.stubEnv('S3_PUBLIC_ENDPOINT', 'http://files.example')
   const server = await run<HandlerProgram>(program)
   const file = { filename: 'a.txt', contentType: 'text/plain', size: 5 }
-  const begun = await (await ask(server, 'user:ann', 'POST', '/upload', file)).json()
-  const { object, upload } = begun as { object: { key: string; id: string }; upload: { url: string } }
+  const begun = await ask(server, 'user:ann', 'POST', '/upload', file)
+  const { object, upload } = (await begun.json()) as {
+    object: { key: string; id: string }
+    upload: { url: string }
+  }
   expect(upload.url.startsWith(`http://files.example/${bucket}/`)).toBe(true)
   // The server itself looks at the internal address.
   const { key, id } = object
