@@ -40,8 +40,8 @@ function copyOf(Client: typeof S3Client): string {
   if (folder === null) return 'an unknown version'
   const { process } = globalThis as { readonly process?: NodeProcess }
   try {
-    const require = process!.getBuiltinModule!('node:module').createRequire(`${folder}/`)
-    const { version } = require('./package.json') as { readonly version: string }
+    const load = process!.getBuiltinModule!('node:module').createRequire(`${folder}/`)
+    const { version } = load('./package.json') as { readonly version: string }
     return `${version} in ${folder}`
   } catch {
     // Not Node, or before 20.16.
