@@ -143,6 +143,10 @@ export async function conclude(
     return object
   } catch (error) {
     if (slot.isTaken()) throw error
+    if (hasEnded(error)) {
+      slot.clear()
+      throw error
+    }
     attempt.failure = failureOf(error)
     const isForeign = isCode(error, 'UNEXPECTED_RESPONSE') && error.path !== null
     const isUnproven = isGone(error) && !isOver(error, attempt)
@@ -217,5 +221,10 @@ export function isGone(error: unknown): boolean {
  * doesn't know it may have been asked by another account.
  */
 export function isOver(error: unknown, { until }: KeptAttempt): boolean {
-  return isGone(error) && (isCode(error, 'VALIDATION_ERROR') || !(until > Date.now()))
+  return isGone(error) && (hasEnded(error) || isCode(error, 'VALIDATION_ERROR') || !(until > Date.now()))
+}
+
+/** Returns whether the server says that it has ended an attempt, because the bucket no longer has its parts. */
+function hasEnded(error: unknown): boolean {
+  return isCode(error, 'OBJECT_NOT_FOUND') && !!error.params && error.params['ended'] === true
 }

@@ -81,8 +81,18 @@ export function choosePut(context: UploadContext, file: Blob): PutBytes {
       if (isOwn || !isCode(error, 'NETWORK_ERROR')) throw error
       throw new S3ClientError(error.code, `no response from ${origin}.`, { ...asked, cause: error.cause })
     })
-    if (response.status >= 300) throw responseError(response, asked)
+    if (response.status >= 300) throw refusal(response, put)
   }
+}
+
+function refusal(response: HttpResponse, { method, headers }: SignedPut): S3ClientError {
+  const error = responseError(response, askedOf(method))
+  if (response.status !== 501 || !headers['if-none-match']) return error
+  return new S3ClientError(
+    error.code,
+    'the bucket lacks conditional writes (501): see createOnly of s3Storage.',
+    error,
+  )
 }
 
 const askedOf = (method: string): Asked => ({ method, path: null })

@@ -140,7 +140,7 @@ describe('an upload in one PUT', () => {
     [
       'a bucket that lacks conditional writes, at once',
       { PUT: () => page(501) },
-      { status: 501, path: null },
+      { status: 501, path: null, message: expect.stringContaining('createOnly') as string },
       { PUT: 1, 'POST /upload': 1, 'POST /upload/abort': 1 },
     ],
     [
