@@ -11,14 +11,9 @@ const BINDING = ['test/package/runtimes']
 const SERVERS = ['test/package/servers']
 
 /** The client in Chromium, Firefox and WebKitGTK. They wait for most of their time. */
-const ENGINES = [
-  'faults',
-  'left-pages',
-  'changed-files',
-  'refused-bodies',
-  'slow-lines',
-  'tabs-and-storage',
-].map((run) => `test/browser/${run}.`)
+const ENGINES = ['faults', 'left-pages', 'changed-files', 'refused-bodies', 'tabs-and-storage'].map(
+  (run) => `test/browser/${run}.`,
+)
 
 /** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
