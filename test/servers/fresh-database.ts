@@ -18,6 +18,12 @@ export async function createDatabase(serverUrl: string): Promise<FreshDatabase> 
     url: url.href,
     query: (sql) => queryOnce(url.href, sql),
     async drop() {
+      // A pool that has just ended may still be closing connections, which would report that they were terminated.
+      for (let look = 0; look < 50; look++) {
+        const open = `SELECT FROM pg_stat_activity WHERE datname = '${name}'`
+        if ((await queryOnce(serverUrl, open)).rowCount === 0) break
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
       await queryOnce(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`)
     },
   }
