@@ -3,13 +3,11 @@ import { describeInEngines } from './engines/engines.js'
 import { openEngineSession, upload } from './engines/session.js'
 
 const ONE_PUT = { size: 8_000_000, ask: 'POST /upload/confirm', puts: 1 }
-const IN_PARTS = { size: 16 * 1024 ** 2 + 1000, ask: 'POST /multipart/list', puts: 3 }
 
 await describeInEngines('a bucket that refuses a body at once, and closes the connection', (engine) => {
   it.for([
     { status: 413, ...ONE_PUT },
     { status: 403, ...ONE_PUT },
-    { status: 413, ...IN_PARTS },
   ])(
     'has the server asked before the third try where its response is lost: status $status, $size bytes',
     async ({ status, size, ask, puts }, test) => {
