@@ -18,7 +18,7 @@ export const OPENSSL: ServerKind = {
 }
 
 export interface CertificateAuthority {
-  /** The path of its own certificate. */
+  /** The path of the server’s certificate. */
   readonly certificate: string
   /** Signs a certificate for a host name. It expires after this number of days, which may be negative. */
   sign(host: string, days: number): Promise<{ readonly certificate: string; readonly key: string }>

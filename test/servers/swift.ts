@@ -102,7 +102,7 @@ function ringOf(port: number): Uint8Array {
 
 type Sections = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** Starts a server with a configuration file of its own. */
+/** Starts a server with a private configuration file. */
 function startServer(
   folder: PrivateFolder,
   program: string,

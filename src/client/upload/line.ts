@@ -8,7 +8,7 @@ export interface Line {
   readonly count: () => number
   /**
    * Resolves to a function that leaves the line, once there is room. Of those that wait, an owner that has the fewest places comes
-   * next, then whoever has waited longest. `wait` runs the wait, if there is one.
+   * next, then whoever has waited longest. `wait` wraps the waiting, for example to report it.
    */
   readonly enter: (
     owner: object,

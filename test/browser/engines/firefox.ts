@@ -97,7 +97,7 @@ function tabOf(page: Page, downloads: string): Tab {
       let saved: string | undefined
       await until(async () => {
         const names = await readdir(downloads)
-        // What is not complete has a name of its own beside it.
+        // While a file is incomplete, Firefox keeps a second one beside it.
         if (!names.some((name) => name.endsWith('.part')))
           saved = names.find((name) => !before.includes(name))
         return saved !== undefined
