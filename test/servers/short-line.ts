@@ -1,4 +1,4 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { tcpRelay } from '../integration/drivers/tcp-relay.js'
 
 /** A line to a server that carries only so many bytes of responses over each connection, and then stands still. */
 export interface ShortLine {
@@ -10,37 +10,18 @@ export interface ShortLine {
 }
 
 export async function shortLineTo(target: string, bytesPerConnection: number): Promise<ShortLine> {
-  const sockets = new Set<Socket>()
   let carried = 0
-  const line = createServer({ allowHalfOpen: true }, (from) => {
-    const to = connect({ port: Number(new URL(target).port), host: '127.0.0.1', allowHalfOpen: true })
-    let left = bytesPerConnection
-    from.pipe(to).pipe(from)
-    to.on('data', ({ length }) => {
-      carried += length
-      left -= length
-      if (left <= 0) to.unpipe(from).pause()
-    })
-    for (const [socket, other] of [
-      [from, to],
-      [to, from],
-    ] as const) {
-      sockets.add(socket)
-      socket.on('error', () => other.destroy())
-      socket.on('close', () => {
-        sockets.delete(socket)
-        other.destroy()
+  const line = await tcpRelay(
+    () => new URL(target),
+    ({ client, server }) => {
+      let left = bytesPerConnection
+      client.pipe(server).pipe(client)
+      server.on('data', ({ length }) => {
+        carried += length
+        left -= length
+        if (left <= 0) server.unpipe(client).pause()
       })
-    }
-  })
-  await new Promise<void>((resolve) => line.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(line.address() as AddressInfo).port}`,
-    carried: () => carried,
-    stop: () =>
-      new Promise((resolve) => {
-        line.close(() => resolve())
-        for (const socket of sockets) socket.destroy()
-      }),
-  }
+    },
+  )
+  return { url: `http://127.0.0.1:${line.port}`, carried: () => carried, stop: () => line.close() }
 }
