@@ -47,8 +47,8 @@ describePostgres('the switch of events', (url) => {
     expect(await newStore().verify()).toEqual([])
   })
 
-  it('is on after concurrent migrations, one of which turns it on', async () => {
-    const positions = [undefined, false, true, false, undefined, true, false]
+  it('is on after concurrent migrations, some of which turn it on', async () => {
+    const positions = [undefined, true, undefined, undefined, true]
     const pools = positions.map(() => poolOf(url, { max: 1 }))
     await Promise.all(pools.map((own, i) => postgresAdapter(own, { schema, events: positions[i] }).migrate()))
     await Promise.all(pools.map((own) => own.end()))
