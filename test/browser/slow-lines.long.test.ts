@@ -6,11 +6,11 @@ import { uploadAtOnce } from './engines/several-files.js'
 
 await describeInEngines('a slow line', (engine) => {
   it('behind a service worker that passes requests on carries a body for longer than `stallSeconds`', async (test) => {
-    const { server, tab } = await openEngineSession(engine(), test, { bytesPerSecond: 1_000_000 })
+    const { server, tab } = await openEngineSession(engine(), test, { bytesPerSecond: 500_000 })
     await tab.evaluate(() => void navigator.serviceWorker.register('/worker.js'))
     await until(() => tab.evaluate(() => navigator.serviceWorker.controller !== null))
     const size = 12_000_000
-    const { result, key } = await upload(tab, { size, stallSeconds: 3 })
+    const { result, key } = await upload(tab, { size, stallSeconds: 10 })
     expect(result).toBe('active')
     expect(server.toBucket).toHaveLength(1)
     expect((await server.bytesOf(key!)).equals(bytesOf(size))).toBe(true)
@@ -19,7 +19,7 @@ await describeInEngines('a slow line', (engine) => {
   // Like six files of 33 MiB at 5 Mbit/s with the default of 30 seconds. The system buffers megabytes for each connection, so that an even
   // slower line would show no progress for longer than `stallSeconds`.
   it('carries six large files at once, whose requests wait for a connection for longer than `stallSeconds`', async (test) => {
-    const { server, tab } = await openEngineSession(engine(), test, { bytesPerSecond: 5_000_000 })
-    await uploadAtOnce(server, tab, { files: 6, size: 33 * 1024 ** 2, stallSeconds: 4 })
+    const { server, tab } = await openEngineSession(engine(), test, { bytesPerSecond: 3_000_000 })
+    await uploadAtOnce(server, tab, { files: 6, size: 33 * 1024 ** 2, stallSeconds: 10 })
   })
 })
