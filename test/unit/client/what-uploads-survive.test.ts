@@ -1,70 +1,26 @@
-import { createS3Client, dbClient, preloadUpload, type S3Api, type S3ClientError } from '@svc/db/client'
-import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { SECOND, timeUntilSettled } from './fake-time.js'
+import { createS3Client, dbClient, type S3Api } from '@svc/db/client'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  type Fault,
+  MIB,
+  clientWith,
+  first,
+  large,
+  lost,
+  page,
+  refusal,
+  silent,
+  small,
+  start,
+  timed,
+} from './faulty-server.js'
 import { stubLocalStorage } from './local-storage.js'
 import { stubPageEvents } from './page-events.js'
 import { rejectionOf } from './rejection.js'
-import { NOTHING_USED, startClient, type Fetch, type ServerFixtureOptions } from './server.js'
+import { NOTHING_USED, type Fetch } from './server.js'
+import { useFakePauses } from './upload-in-parts/fake-pauses.js'
 
-type Serve = () => Promise<Response>
-type Fault = (serve: Serve, call: number) => Promise<Response> | undefined
-
-const MIB = 1024 ** 2
-const small = () => new File(['x'.repeat(1000)], 'a.txt', { type: 'text/plain', lastModified: 1 })
-const large = () => new File([new Uint8Array(16 * MIB + 3)], 'film.mp4', { lastModified: 1 })
-
-beforeAll(preloadUpload)
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-})
-afterEach(() => {
-  vi.useRealTimers()
-  vi.unstubAllGlobals()
-})
-
-const lost = () => Promise.reject(new TypeError('fetch failed'))
-const silent = () => new Promise<Response>(() => undefined)
-const page = (status: number, headers = {}) =>
-  Promise.resolve(new Response('<h1>No</h1>', { status, headers }))
-const refusal = (status: number, code: string) =>
-  Promise.resolve(Response.json({ code, message: 'No.' }, { status }))
-
-/** Starts a client whose requests to a path meet faults. `log` has all requests, such as `POST /upload` and `PUT`. */
-function start(faults: Readonly<Record<string, Fault>> = {}, options: ServerFixtureOptions = {}) {
-  const log: string[] = []
-  const bodies: Record<string, unknown>[] = []
-  const client = startClient({
-    onError: () => undefined,
-    ...options,
-    before: async (request, serve) => {
-      const { pathname } = new URL(request.url)
-      const line = request.method === 'PUT' ? 'PUT' : `${request.method} ${pathname.replace('/api/s3', '')}`
-      log.push(line)
-      if (request.method === 'POST') bodies.push({ line, ...((await request.clone().json()) as object) })
-      const call = log.filter((other) => other === line).length
-      return (await faults[line]?.(serve, call)) ?? serve()
-    },
-  })
-  const count = (line: string) => log.filter((other) => other === line).length
-  return { ...client, log, bodies, count, usage: () => client.objects.getScopeUsage('ada') }
-}
-
-/** Creates a client of the same server with another `fetch`. */
-const clientWith = (fetch: Fetch) =>
-  createS3Client({ baseURL: 'http://files.test', plugins: [], fetch, headers: { 'x-user': 'ada' } })
-
-/** Runs a call on fake time. Resolves to its result, or to its error, and the seconds that it took. */
-async function timed<Result>(
-  call: Promise<Result>,
-): Promise<{ result: Result | S3ClientError; seconds: number }> {
-  const seconds = (await timeUntilSettled(call)) / SECOND
-  return { seconds, result: await call.catch((error: unknown) => error as S3ClientError) }
-}
-
-const first =
-  (times: number, fault: () => Promise<Response>): Fault =>
-  (_serve, call) =>
-    call <= times ? fault() : undefined
+useFakePauses()
 
 describe('an upload in one PUT', () => {
   it.each<[string, Record<string, Fault>, Record<string, number>]>([
@@ -274,98 +230,6 @@ describe('a request without progress', () => {
   })
 })
 
-describe('a line of uploads', () => {
-  it('lets six begin at once, and reports that the others wait', async () => {
-    let [atOnce, most] = [0, 0]
-    const client = start({
-      PUT: async (serve) => {
-        most = Math.max(most, ++atOnce)
-        const response = await serve()
-        atOnce -= 1
-        return response
-      },
-    })
-    const states: string[][] = []
-    const uploads = Array.from({ length: 40 }, (_, index) => {
-      const own: string[] = (states[index] = [])
-      return client.api.upload(small(), { onState: (state) => own.push(state), timeoutSeconds: 20 })
-    })
-    await timed(Promise.all(uploads))
-    expect(most).toBeLessThanOrEqual(6)
-    expect(states.map(([begin]) => begin)).toEqual([
-      ...Array<string>(6).fill('sending'),
-      ...Array<string>(34).fill('waiting'),
-    ])
-    expect(await client.usage()).toMatchObject({ files: 40, reservedFiles: 0 })
-  })
-
-  it('is left at once by an abort, and not counted by timeoutSeconds', async () => {
-    let release: () => void = () => undefined
-    const released = new Promise<void>((resolve) => (release = resolve))
-    const client = start({ PUT: (serve) => released.then(serve) })
-    const begun = Array.from({ length: 6 }, () => client.api.upload(small()))
-    // Memory storage is at the API's address, for whose calls one of six connections stays free.
-    await expect.poll(() => client.count('PUT')).toBe(5)
-    const controller = new AbortController()
-    const left = rejectionOf(client.api.upload(small(), { signal: controller.signal }))
-    const states: string[] = []
-    const patient = client.api.upload(small(), { timeoutSeconds: 1, onState: (state) => states.push(state) })
-    await expect.poll(() => states).toEqual(['waiting'])
-    controller.abort()
-    expect(await left).toMatchObject({ code: 'ABORTED' })
-    vi.advanceTimersByTime(10 * SECOND)
-    release()
-    await Promise.all(begun)
-    expect(await patient).toMatchObject({ status: 'active' })
-    expect(client.count('POST /upload')).toBe(7)
-  })
-
-  it('waits until a cancelled upload has given back its room', async () => {
-    const client = start({ PUT: first(1, silent) }, { quota: { maxFiles: 1 } })
-    const controller = new AbortController()
-    const cancelled = rejectionOf(client.api.upload(small(), { signal: controller.signal }))
-    await expect.poll(() => client.count('PUT')).toBe(1)
-    controller.abort()
-    expect((await timed(client.api.upload(small()))).result).toMatchObject({ status: 'active' })
-    expect(await cancelled).toMatchObject({ code: 'ABORTED' })
-  })
-})
-
-describe('the line of PUTs', () => {
-  it('has six places for all uploads, and lets one with fewer places in first', async () => {
-    let [atOnce, most] = [0, 0]
-    const held: (() => void)[] = []
-    const order: string[] = []
-    const client = start({}, { baseURL: 'http://bucket.test/api/s3/_storage' })
-    const fetch: Fetch = async (input, init) => {
-      if (init?.method !== 'PUT') return client.fetch(input, init)
-      most = Math.max(most, ++atOnce)
-      order.push((init.body as File).name)
-      await new Promise<void>((resolve) => held.push(resolve))
-      atOnce -= 1
-      return client.fetch(input, init)
-    }
-    const { api } = clientWith(fetch)
-    const films = [api.upload(large()), api.upload(large())]
-    // Three parts of each.
-    await expect.poll(() => held.length).toBe(6)
-    const more = api.upload(large())
-    await expect.poll(() => client.count('POST /multipart')).toBe(3)
-    const note = api.upload(small())
-    await expect.poll(() => client.count('POST /upload')).toBe(1)
-    held.shift()!()
-    await expect.poll(() => order.length).toBe(7)
-    held.shift()!()
-    await expect.poll(() => order.length).toBe(8)
-    // Each of the two has no place yet. The other parts of the third film come later.
-    expect(order.slice(6).sort()).toEqual(['a.txt', 'part'])
-    const rest = setInterval(() => held.shift()?.(), 1)
-    onTestFinished(() => clearInterval(rest))
-    await Promise.all([...films, more, note])
-    expect(most).toBe(6)
-  })
-})
-
 describe('while the browser says that it is offline', () => {
   it('tries again every 15 seconds', async () => {
     vi.stubGlobal('navigator', { onLine: false })
@@ -374,173 +238,6 @@ describe('while the browser says that it is offline', () => {
     const { result, seconds } = await timed(client.api.upload(small()))
     expect(result).toMatchObject({ status: 'active' })
     expect(seconds).toBeCloseTo(45, 0)
-  })
-})
-
-describe('a file that can’t be read', () => {
-  const unreadable = (size: number) => {
-    const file = new File([new Uint8Array(size)], 'a', { lastModified: 1 })
-    let failures = size === 0 ? Infinity : 0
-    let isChanged = false
-    const gone = () => Promise.reject(new DOMException('Gone.', 'NotReadableError'))
-    const guarded = (blob: Blob): Blob =>
-      Object.assign(blob, {
-        slice: (...range: Parameters<Blob['slice']>) => guarded(Blob.prototype.slice.apply(blob, range)),
-        arrayBuffer: async () => {
-          if (failures-- > 0) return gone()
-          const bytes: ArrayBuffer = await Blob.prototype.arrayBuffer.call(blob)
-          if (isChanged) new Uint8Array(bytes).fill(7)
-          return bytes
-        },
-      })
-    guarded(file)
-    const fail = (times: number) => void (failures = times)
-    return { file, fail, remove: () => fail(Infinity), change: () => void (isChanged = true) }
-  }
-
-  it('is refused before anything is reserved', async () => {
-    const client = start()
-    expect(await rejectionOf(client.api.upload(unreadable(0).file))).toMatchObject({
-      code: 'FILE_UNREADABLE',
-    })
-    expect(client.log).toEqual([])
-  })
-
-  it('ends the attempt in parts when it can no longer be read, without retries', async () => {
-    const { file, remove } = unreadable(48 * MIB)
-    const client = start({
-      PUT: (serve) => {
-        remove()
-        return serve()
-      },
-    })
-    const { result } = await timed(rejectionOf(client.api.upload(file)))
-    expect(result).toMatchObject({ code: 'FILE_UNREADABLE' })
-    expect(client.count('PUT')).toBeLessThanOrEqual(4)
-    expect(await client.usage()).toEqual(NOTHING_USED)
-  })
-
-  it('is read again if a part could not be read once, as by a page that is being left', async () => {
-    const { file, fail } = unreadable(48 * MIB)
-    let isFirst = true
-    const client = start({
-      PUT: (serve) => {
-        if (isFirst) fail(1)
-        isFirst = false
-        return serve()
-      },
-    })
-    expect((await timed(client.api.upload(file))).result).toMatchObject({ status: 'active' })
-    expect(client.count('POST /multipart/abort')).toBe(0)
-  })
-
-  it('is reported if its bytes change while it is sent, and the browser reads on', async () => {
-    const { file, change } = unreadable(48 * MIB)
-    const client = start({
-      PUT: (serve) => {
-        change()
-        return serve()
-      },
-    })
-    const { result } = await timed(rejectionOf(client.api.upload(file)))
-    expect(result).toMatchObject({
-      code: 'FILE_UNREADABLE',
-      message: 'The file was changed while it was uploaded.',
-    })
-    expect(client.count('POST /multipart/complete')).toBe(0)
-    expect(await client.usage()).toEqual(NOTHING_USED)
-  })
-
-  it('is sent from memory in one PUT', async () => {
-    const { file, remove } = unreadable(1000)
-    const client = start({
-      PUT: (_serve, call) => {
-        remove()
-        return call === 1 ? lost() : undefined
-      },
-    })
-    expect((await timed(client.api.upload(file))).result).toMatchObject({ status: 'active', size: 1000 })
-  })
-})
-
-describe('what the application’s functions throw', () => {
-  const mistake = new Error('The refresh token has expired.')
-  const once = (call: number, result: () => object) => {
-    let calls = 0
-    return () => {
-      if (++calls === call) throw mistake
-      return result()
-    }
-  }
-
-  it.each([1, 2])('once in headers, at API call %i: is tried again', async (call) => {
-    const { fetch } = start()
-    const headers = once(call, () => ({ 'x-user': 'ada' })) as () => Record<string, string>
-    const { api } = createS3Client({ baseURL: 'http://files.test', plugins: [], fetch, headers })
-    expect((await timed(api.upload(small()))).result).toMatchObject({ status: 'active' })
-  })
-
-  it.each([1, 2, 3])('once in fetch, at request %i: is tried again', async (call) => {
-    const { fetch } = start()
-    const fail = once(call, () => ({}))
-    const own: Fetch = (input, init) => {
-      fail()
-      return fetch(input, init)
-    }
-    const { api } = clientWith(own)
-    expect((await timed(api.upload(small()))).result).toMatchObject({ status: 'active' })
-  })
-
-  it.each([1, 2])('once in account, at call %i: is tried again', async (call) => {
-    const { fetch } = start()
-    const fail = once(call, () => ({}))
-    const { api } = createS3Client({
-      baseURL: 'http://files.test',
-      plugins: [],
-      fetch,
-      headers: { 'x-user': 'ada' },
-      account: () => {
-        fail()
-        return 'ada'
-      },
-    })
-    expect((await timed(api.upload(small()))).result).toMatchObject({ status: 'active' })
-  })
-
-  it('each time: is the cause, and parts that arrived are kept', async () => {
-    const { fetch, count } = start()
-    let isBroken = false
-    const headers = () => {
-      if (isBroken) throw mistake
-      return { 'x-user': 'ada' }
-    }
-    const { api } = createS3Client({ baseURL: 'http://files.test', plugins: [], fetch, headers })
-    const file = large()
-    const onProgress = ({ loaded }: { loaded: number }) => (isBroken ||= loaded > 0)
-    const { result } = await timed(rejectionOf(api.upload(file, { onProgress })))
-    expect(result).toMatchObject({ code: 'NETWORK_ERROR', cause: mistake })
-    isBroken = false
-    expect((await timed(api.upload(file))).result).toMatchObject({ status: 'active' })
-    expect([count('POST /multipart'), count('PUT')]).toEqual([1, 3])
-  })
-
-  it.each<[string, (state: string) => boolean]>([
-    ['onProgress', () => false],
-    ['onState sending', (state) => state === 'sending'],
-    ['onState confirming', (state) => state === 'confirming'],
-  ])('in %s: ends the upload with that error', async (name, throwsAt) => {
-    const client = start()
-    const call = client.api.upload(small(), {
-      onProgress: () => {
-        if (name === 'onProgress') throw mistake
-      },
-      onState: (state) => {
-        if (throwsAt(state)) throw mistake
-      },
-    })
-    await timed(call)
-    await expect(call).rejects.toBe(mistake)
-    expect(await client.usage()).toMatchObject({ reservedFiles: 0 })
   })
 })
 

@@ -2,7 +2,7 @@ import { preloadUpload } from '@svc/db/client'
 import { afterEach, beforeAll, beforeEach, vi } from 'vitest'
 import { timeUntilSettled } from '../fake-time.js'
 
-/** Uses fake timers in all tests of a file. */
+/** Uses fake timers in all tests of a file, and takes back what they stub. */
 export function useFakePauses(): void {
   // Loading it takes time that a test can't advance.
   beforeAll(preloadUpload)
@@ -11,6 +11,7 @@ export function useFakePauses(): void {
   })
   afterEach(() => {
     vi.useRealTimers()
+    vi.unstubAllGlobals()
   })
 }
 
