@@ -16,7 +16,7 @@ import { inOneTab, type KeptAttempt, quietly, type Slot } from './kept-attempts.
 import { digestOf, readPart } from './read.js'
 import { onPage } from './page-events.js'
 import { isTransient, retry, statusOf, throwIfAborted } from './retry.js'
-import { fourAtOnce, type Transfer } from './transfer.js'
+import { severalAtOnce, type Transfer } from './transfer.js'
 
 /** How long the first URLs of an upload may take, in milliseconds. */
 const UNTIL_SIGNED = 60_000
@@ -106,7 +106,7 @@ function finish(
  */
 async function compare(transfer: Transfer, attempt: KeptAttempt): Promise<void> {
   let compared = 0
-  await eachDigest(transfer, attempt, (known, digest, size) => {
+  await eachDigest(transfer, attempt, 4, (known, digest, size) => {
     if (digest !== String(known)) {
       // If the upload turns out to be complete, it is another file's object.
       attempt.digests.length = 0
@@ -121,7 +121,8 @@ async function compare(transfer: Transfer, attempt: KeptAttempt): Promise<void> 
  * between. Not every browser notices that a file is written while it is read.
  */
 function checkUnchanged(transfer: Transfer, attempt: KeptAttempt): Promise<void> {
-  return eachDigest(transfer, attempt, (known, digest) => {
+  // One by one, because browsers free the memory of what was read late.
+  return eachDigest(transfer, attempt, 1, (known, digest) => {
     if (digest !== String(known)) {
       throw new S3ClientError('FILE_UNREADABLE', 'The file was changed while it was uploaded.')
     }
@@ -132,9 +133,10 @@ function checkUnchanged(transfer: Transfer, attempt: KeptAttempt): Promise<void>
 async function eachDigest(
   { file, signal }: Transfer,
   { digests, partSize }: KeptAttempt,
+  atOnce: number,
   check: (known: KeptAttempt['digests'][number], digest: string, size: number) => void,
 ): Promise<void> {
-  await fourAtOnce([...digests.entries()], async ([number, known]) => {
+  await severalAtOnce(atOnce, [...digests.entries()], async ([number, known]) => {
     throwIfAborted(signal)
     if (!known) return
     const part = file.slice((number - 1) * partSize!, number * partSize!)
@@ -187,7 +189,7 @@ async function sendMissing(
   // Stops all parts on the caller's signal, and when one part has finally failed.
   await limited({ signal }, async (stopped) => {
     report(0, loadedOf(attempt))
-    await fourAtOnce([...missing.keys()], (index) => sendPart(index, stopped))
+    await severalAtOnce(4, [...missing.keys()], (index) => sendPart(index, stopped))
   }).finally(() => {
     clearInterval(timer)
     stopListening()

@@ -82,16 +82,18 @@ const fileOf = (slices: Blob[], name: string, type: string) =>
  */
 export function readBytes(file: Blob): Promise<Blob | ArrayBuffer> {
   return new Promise<Blob | ArrayBuffer>((resolve, reject) => {
+    // A reader takes longer, and twice the memory.
+    if (file.arrayBuffer) return resolve(file.arrayBuffer())
     try {
-      // Not `arrayBuffer()`, which the blobs of older versions lack.
+      // In browsers of before 2021.
       const reader = new FileReader()
       reader.onload = () => resolve(reader.result as ArrayBuffer)
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- becomes the cause of the error
       reader.onerror = () => reject(reader.error)
       reader.readAsArrayBuffer(file)
     } catch {
-      // Foreign, or in React Native, whose reader can't do this.
-      resolve(file.arrayBuffer ? file.arrayBuffer() : file)
+      // React Native's reader can't do this.
+      resolve(file)
     }
   }).catch((cause: unknown) => {
     throw new S3ClientError('FILE_UNREADABLE', 'The file could not be read.', { cause })

@@ -16,13 +16,17 @@ export interface Transfer extends UploadContext {
   readonly signal: AbortSignal
 }
 
-/** Takes the items one by one, and works on four at once: a browser has six connections to a host. Rejects with the first error, and leaves the rest. */
-export async function fourAtOnce<Item>(items: Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+/** Takes the items one by one, and works on several at once. Rejects with the first error, and leaves the rest. */
+export async function severalAtOnce<Item>(
+  count: number,
+  items: Item[],
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
   const run = async () => {
     while (items.length > 0) await work(items.shift()!)
   }
   try {
-    await Promise.all([run(), run(), run(), run()])
+    await Promise.all(Array.from({ length: count }, run))
   } finally {
     items.length = 0
   }
