@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { lockFolder } from './folder-lock.mjs'
 
 /**
  * Opens the database for the records: the PostgreSQL server that DATABASE_URL names, or the MongoDB replica set that
@@ -28,7 +29,7 @@ function chosenDatabase(folder) {
   }
   if (DATABASE_URL) return postgresServer(DATABASE_URL)
   if (MONGODB_URL) return mongoServer(MONGODB_URL)
-  return embeddedPostgres(join(folder, 'database'))
+  return embeddedPostgres(folder)
 }
 
 async function postgresServer(url) {
@@ -75,8 +76,10 @@ function openClient(open) {
   }
 }
 
-async function embeddedPostgres(folder) {
+async function embeddedPostgres(dataFolder) {
+  const folder = join(dataFolder, 'database')
   await mkdir(folder, { recursive: true })
+  const unlock = await lockFolder(dataFolder)
   const [{ PGlite }, { postgresAdapter }] = await Promise.all([
     import('@electric-sql/pglite'),
     import('@svc/db/postgres'),
@@ -85,7 +88,10 @@ async function embeddedPostgres(folder) {
   return {
     name: `PGlite in ${folder}`,
     client: postgresAdapter(database, { events: true }),
-    close: () => database.close(),
+    async close() {
+      await database.close()
+      await unlock()
+    },
   }
 }
 

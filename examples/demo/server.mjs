@@ -1,7 +1,5 @@
 // A small application built on @svc/db: two people on one server, each with their own files and quota, who can share files. `npm start`
 // runs it. Records and bytes survive a restart. settings.mjs lists its settings.
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import express from 'express'
 import { createS3Server, db } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
@@ -9,6 +7,7 @@ import { activityLog } from './activity.mjs'
 import { openDatabase } from './database.mjs'
 import { printFailure, sendFailure } from './failures.mjs'
 import { runUntilSignal } from './lifecycle.mjs'
+import { listen } from './listen.mjs'
 import { isShared, renaming, sharing } from './own-routes.mjs'
 import { bundlePage, contentSecurity } from './page.mjs'
 import { scopeOf, sessions } from './sessions.mjs'
@@ -19,9 +18,7 @@ import { hasThumbnails, keepThumbnail, pictureOf } from './thumbnails.mjs'
 const { host, port, quota, folder } = readSettings(process.env)
 const app = express()
 app.disable('x-powered-by')
-// Takes the port first, so that a second process ends before it opens the same files.
-const server = createServer(app).listen(port, host)
-await once(server, 'listening')
+const server = await listen(app, { host, port })
 const origin = `http://${host}:${server.address().port}`
 
 const { storage, bucket, ...bytes } = await openStorage(folder, origin)

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * Reads the settings that are plain values. All are optional:
- *   PORT                    default 3000; 0: any free port
+ *   PORT                    default: the first free one from 3000; 0: any free port
  *   DATA_DIR                folder for records and bytes, unless the following settings name other stores
  *   DATABASE_URL            a PostgreSQL server for the records
  *   MONGODB_URL             or a MongoDB replica set for the records
@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 export function readSettings({ PORT, QUOTA_BYTES, DATA_DIR }) {
   return {
     host: '127.0.0.1',
-    port: PORT ? integer('PORT', PORT, 0, 65_535) : 3000,
+    port: PORT ? integer('PORT', PORT, 0, 65_535) : null,
     quota: {
       maxBytes: QUOTA_BYTES ? integer('QUOTA_BYTES', QUOTA_BYTES, 1, Number.MAX_SAFE_INTEGER) : 25_000_000,
       maxFiles: 40,

@@ -1,6 +1,8 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freePort, privateFolder, type PrivateFolder } from '../servers/private-server.js'
 import { demoEnvironment, startDemo, type DemoOptions } from './demo-server.js'
 
@@ -32,22 +34,33 @@ describe('npm start', () => {
   })
   afterAll(() => folder.remove('SIGKILL'))
 
-  it('prints the URL first, and refuses a port that is in use before it opens any files', async () => {
+  it('prints the URL first, and refuses a port or a folder that is in use', async () => {
     const npm = await npmStart({ dataFolder })
-    const { url } = npm
+    const { port } = new URL(npm.url)
     try {
       expect(npm.linesBefore.length).toBeLessThanOrEqual(10)
-      expect((await fetch(url)).status).toBe(200)
-      await expect(startDemo({ dataFolder, port: new URL(url).port })).rejects.toThrow(
-        /can't start: .*EADDRINUSE/,
-      )
+      expect((await fetch(npm.url)).status).toBe(200)
+      await expect(startDemo({ dataFolder, port })).rejects.toThrow(`can't start: PORT ${port} is in use`)
+      await expect(startDemo({ dataFolder })).rejects.toThrow(/can't start: Process \d+ uses .*DATA_DIR/)
     } finally {
       await npm.stop()
     }
   })
 
-  it('uses port 3000 and 25,000,000 bytes a person by default', () => {
-    expect(start.readSettings({})).toMatchObject({ port: 3000, quota: { maxBytes: 25_000_000 } })
+  it('takes the next free port from 3000 on, and opens a folder that a killed process has left', async () => {
+    const taken = createServer().listen(3000, '127.0.0.1')
+    // Something else may have it.
+    taken.on('error', () => undefined)
+    onTestFinished(() => void taken.close())
+    const killed = spawnSync(process.execPath, ['-e', ''])
+    await writeFile(`${dataFolder}/process.pid`, String(killed.pid))
+    const npm = await npmStart({ dataFolder, port: '' })
+    expect(Number(new URL(npm.url).port)).toBeGreaterThan(3000)
+    await npm.stop()
+  })
+
+  it('allows 25,000,000 bytes a person by default', () => {
+    expect(start.readSettings({})).toMatchObject({ quota: { maxBytes: 25_000_000 } })
   })
 
   it.each([
