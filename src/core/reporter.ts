@@ -10,8 +10,8 @@ export interface ErrorContext {
 }
 
 /**
- * Called with every 5xx error, every error thrown by a guard or hook, and uploads whose bytes the storage has refused. What it
- * throws is ignored.
+ * Called with every 5xx error, every error thrown by a guard, a hook or the stream of a request's body, and uploads whose bytes the
+ * storage has refused. What it throws is ignored.
  */
 export type ErrorListener = (error: unknown, context: ErrorContext) => unknown
 

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import type { PlainHandler } from '../../core/http/handler.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { PlainResponse } from '../../core/http/response.js'
+import { isBuiltIn } from '../../core/realms.js'
 import { discardBody, streamOf, whenOver, type StartedBody } from './response.js'
 
 /** A request and what a binding knows about it. */
@@ -51,11 +52,18 @@ function isReadBefore(message: Readable & Partial<Readable>, parsed: unknown): b
   return !message.readable && Boolean((parsed as { readonly length?: number } | null | undefined)?.length)
 }
 
-/** Returns what was read of the body: a parser's value, or the bytes, which some parsers and platforms keep. */
+/** Returns what was read of the body: the bytes, which some parsers and platforms keep beside it, or else a parser's value. */
 export function parsedIn(...carriers: readonly object[]): unknown {
   const found = (name: string) => carriers.map((carrier) => Reflect.get(carrier, name) as unknown)
-  return [...found('body'), ...found('rawBody')].find((value) => value !== undefined && value !== null)
+  const values = [...found('body'), ...found('rawBody')]
+  return (
+    values.find((value) => isBuiltIn(value, 'Uint8Array')) ??
+    values.find((value) => value !== undefined && value !== null)
+  )
 }
+
+/** As Node.js reports it. */
+const PREMATURE = { code: 'ERR_STREAM_PREMATURE_CLOSE' }
 
 type MessageChunks = AsyncGenerator<Buffer | string, void>
 
@@ -77,7 +85,7 @@ export function wholeBody(message: Readable, maxBytes: number): Promise<Buffer |
 
     function fail(error = message.errored): void {
       stop()
-      reject(error ?? new Error('The stream was closed before its end.'))
+      reject(error ?? Object.assign(new Error('The stream was closed before its end.'), PREMATURE))
     }
 
     function pull(): void {

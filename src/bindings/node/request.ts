@@ -52,7 +52,9 @@ export function withOwner(request: Request, name: string, owner: object): Reques
 export function ownerOf<Owner>(request: Request, name: string, caller: string, binding: string): Owner {
   const owner = Reflect.get(request, Symbol.for(name)) as Owner | undefined
   if (owner) return owner
-  throw new TypeError(`${caller}() expects a Request from ${binding}() or fetchRequest(), not a copy of one.`)
+  throw new TypeError(
+    `${caller}() expects a Request from ${binding}() or fetchRequest(). This one is a copy, or it came through s3.handler.`,
+  )
 }
 
 /** The client of a request, whose response may be known later. */

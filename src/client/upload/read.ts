@@ -32,7 +32,8 @@ export async function readPart(
 ): Promise<readonly [bytes: Blob, digest?: string]> {
   const slices: Blob[] = []
   const digest = await digestOf(part, signal, (buffer) => slices.push(inMemory(buffer)))
-  return digest == null ? [part] : [fileOf(slices, 'part', ''), digest]
+  // SvelteKit gives a request without a type no body.
+  return digest == null ? [part] : [fileOf(slices, 'part', 'application/octet-stream'), digest]
 }
 
 /** Resolves to the digest of a part, which is read as by `readPart`. `take` gets the bytes, slice by slice. */

@@ -3,7 +3,7 @@ import { createObserve, type ObservedResponse, type OperationObserver } from '..
 import type { Report } from '../reporter.js'
 import type { Endpoint, Exchange, OperationSubject } from './endpoint.js'
 import { parseQuery } from './query.js'
-import { bodyOf, readJsonObject, type RequestBody } from './request-body.js'
+import { bodyOf, isFailedBody, readJsonObject, type RequestBody } from './request-body.js'
 import {
   errorResponse,
   fromResponse,
@@ -132,7 +132,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
       } catch (thrown) {
         const error = toStorageError(thrown)
         const reportHere = (reported: Error) => report(reported, { request, operation })
-        if (error.status >= 500) reportHere(error)
+        if (error.status >= 500 || isFailedBody(error, request)) reportHere(error)
         return { response: errorResponse(error, [], reportHere), error, ...known }
       }
     })

@@ -1,5 +1,5 @@
 import { concatenate, utf8Length } from '../bytes.js'
-import { StorageError } from '../errors.js'
+import { refusalOf, StorageError } from '../errors.js'
 import { parseJson } from '../json.js'
 import { isBuiltIn, isErrorNamed } from '../realms.js'
 
@@ -66,8 +66,35 @@ function bodyTooLong(maxBytes: number): StorageError {
   return invalidBody(`The body must be at most ${maxBytes} bytes.`)
 }
 
+const unreadable = new WeakSet<StorageError>()
+
+/** Returns an error for what the stream of a body throws, with the status of a framework that limits bodies itself. */
+export function unreadableBody(
+  cause: unknown,
+  message = 'The body ended before it was complete.',
+): StorageError {
+  const { status, statusCode } = Object(cause) as Partial<Record<'status' | 'statusCode', unknown>>
+  const isLimit = Number(status ?? statusCode) === 413
+  const tooLong = 'The server accepts no body of this size. A limit in front of the library is lower.'
+  const error = isLimit
+    ? new StorageError('FILE_TOO_LARGE', { message: tooLong, cause })
+    : (refusalOf(cause) ?? invalidBody(message, cause))
+  unreadable.add(error)
+  return error
+}
+
+/** What Node.js and browsers call the end of a connection. */
+const DISCONNECTED = ['AbortError', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']
+
+/** Returns whether the stream of a body failed for another reason than that the client has gone, so that an operator should know. */
+export function isFailedBody(error: StorageError, { signal }: Request): boolean {
+  if (!unreadable.has(error) || signal.aborted) return false
+  const { name, code } = Object(error.cause) as { readonly name?: string; readonly code?: string }
+  return !DISCONNECTED.includes(String(name)) && !DISCONNECTED.includes(String(code))
+}
+
 function incompleteBody(cause: unknown): never {
-  throw invalidBody('The body ended before it was complete.', cause)
+  throw unreadableBody(cause)
 }
 
 export async function readBytes(

@@ -101,5 +101,5 @@ function checkHeaders(headers: Headers, grant: ObjectTerms): void {
 /** Refuses a body by its Content-Length, before reading it. */
 function checkLength(headers: Headers, size: number): void {
   const declared = headers.get('content-length')
-  if (declared !== null && declared !== String(size)) throw wrongLength(size)
+  if (declared !== null && declared !== String(size)) throw wrongLength(size, `Content-Length: ${declared}`)
 }

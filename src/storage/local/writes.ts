@@ -1,5 +1,11 @@
 import { StorageError } from '../../core/errors.js'
-import { consumedBody, discard, invalidBody, type RequestBody } from '../../core/http/request-body.js'
+import {
+  consumedBody,
+  discard,
+  invalidBody,
+  unreadableBody,
+  type RequestBody,
+} from '../../core/http/request-body.js'
 import { isBuiltIn } from '../../core/realms.js'
 import { STALLED_AFTER_MS, type ClaimWrite, type IncomingBytes, type WriteClaim } from './contract.js'
 
@@ -105,7 +111,8 @@ async function* chunksOf(
     checkDeadline()
     yield chunk
   }
-  if (length !== size) throw wrongLength(size)
+  if (length > size) throw wrongLength(size, 'more arrived')
+  if (length < size) throw wrongLength(size, `${length} arrived`)
 }
 
 /** A raw parser keeps the bytes. From the result of any other parser, they can't be recovered. */
@@ -128,7 +135,7 @@ async function* chunksOfStream(
   try {
     for (;;) {
       const next = await waitFor(reader.read()).catch((cause: unknown) => {
-        throw invalidBody('The body could not be read completely.', cause)
+        throw unreadableBody(cause, 'The body could not be read completely.')
       })
       signal.throwIfAborted()
       isComplete = next.done
@@ -153,6 +160,7 @@ function takenOver(): StorageError {
   })
 }
 
-export function wrongLength(size: number): StorageError {
-  return invalidBody(`The body must have exactly ${size} bytes, the size this URL is signed for.`)
+/** Returns an error for a body of another length than the URL's. `found` says what it has. */
+export function wrongLength(size: number, found: string): StorageError {
+  return invalidBody(`The body must have exactly ${size} bytes, the size this URL is signed for (${found}).`)
 }
