@@ -83,18 +83,16 @@ const fileOf = (slices: Blob[], name: string, type: string) =>
  */
 export function readBytes(file: Blob): Promise<Blob | ArrayBuffer> {
   return new Promise<Blob | ArrayBuffer>((resolve, reject) => {
-    // A reader takes longer, and twice the memory.
-    if (file.arrayBuffer) return resolve(file.arrayBuffer())
     try {
-      // In browsers of before 2021.
+      // Not `arrayBuffer()`: older browsers lack it, and in Firefox it never settles for a file that was cut.
       const reader = new FileReader()
       reader.onload = () => resolve(reader.result as ArrayBuffer)
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- becomes the cause of the error
       reader.onerror = () => reject(reader.error)
       reader.readAsArrayBuffer(file)
     } catch {
-      // React Native's reader can't do this.
-      resolve(file)
+      // Foreign, or in React Native, whose reader can't do this.
+      resolve(file.arrayBuffer ? file.arrayBuffer() : file)
     }
   }).catch((cause: unknown) => {
     throw new S3ClientError('FILE_UNREADABLE', 'The file could not be read.', { cause })
