@@ -1,9 +1,13 @@
+import { AbortMultipartUploadCommand } from '@aws-sdk/client-s3'
 import { createAttemptId } from '@svc/db'
 import { s3Storage } from '@svc/db/s3'
 import { describe, expect, it } from 'vitest'
 import { HOUR, SECOND } from '../../conformance/clock.js'
+import * as inParts from '../../unit/server/multipart/in-parts.js'
+import { errorOf } from '../../unit/server/service.js'
 import { downloadFrom, partOf, put } from './browser-requests.js'
 import { clientOf, describeS3, freshBucket } from './s3-server.js'
+import { serviceOn } from './service-on-s3.js'
 
 const SMALLEST_PART = 5 * 1024 * 1024
 const CONTENT_TYPE = 'a/b; x="a b  c";y="\\""'
@@ -236,5 +240,20 @@ describeS3('multipart uploads of s3Storage', (server) => {
     expect(responses.some((response) => response.status === 'fulfilled' && response.value)).toBe(true)
     expect(await storage.head(upload)).toMatchObject({ size: 5 })
     expect(await multipart.list(upload)).toEqual([])
+  })
+
+  it('that the bucket has dropped, as by a lifecycle rule, end at the server', async () => {
+    const { as, objects } = serviceOn(client, bucket)
+    const caller = as('user:1')
+    const parts = await inParts.begun(caller, { route: 'files' })
+    const { storageKey } = (await objects.findPending(parts.object))!
+    const dropped = { Bucket: bucket, Key: storageKey!, UploadId: parts.uploadId }
+    await client.send(new AbortMultipartUploadCommand(dropped))
+    expect(await errorOf(await inParts.list(caller, parts))).toMatchObject({
+      status: 404,
+      code: 'OBJECT_NOT_FOUND',
+      params: { ended: true },
+    })
+    expect(await objects.getScopeUsage('user:1')).toMatchObject({ reservedBytes: 0, reservedFiles: 0 })
   })
 })
