@@ -37,16 +37,17 @@ export function startFirefox(program: string, plainHost: string): Promise<Engine
       protocolTimeout: 0,
       defaultViewport: null,
     })
+    const oneByOne = inTurn()
     return {
       openProfile: async () => {
-        const context = await browser.createBrowserContext()
+        const context = await oneByOne(() => browser.createBrowserContext())
         const openTab = async (url: string) => {
-          const page = await context.newPage()
+          const page = await oneByOne(() => context.newPage())
           page.setDefaultTimeout(0)
           await page.goto(url)
-          return tabOf(page, downloads)
+          return { ...tabOf(page, downloads), close: () => oneByOne(() => page.close()) }
         }
-        return { openTab, close: () => context.close() }
+        return { openTab, close: () => oneByOne(() => context.close()) }
       },
       stop: async () => {
         await browser.disconnect()
@@ -77,7 +78,17 @@ function preferences(settings: Readonly<Record<string, unknown>>): string {
   return lines.join('')
 }
 
-function tabOf(page: Page, downloads: string): Tab {
+/** Returns a function that does one thing after the other. Firefox discards a tab that opens while another one closes. */
+function inTurn() {
+  let last: Promise<unknown> = Promise.resolve()
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
+  }
+}
+
+function tabOf(page: Page, downloads: string): Omit<Tab, 'close'> {
   const begin = async (call: () => void) => {
     await page.evaluate(`void setTimeout(${String(call)})`)
   }
@@ -104,6 +115,5 @@ function tabOf(page: Page, downloads: string): Tab {
       })
       return saved!
     },
-    close: () => page.close(),
   }
 }
