@@ -41,6 +41,7 @@ export type Interruption = ReturnType<typeof listenForInterruption>
 export function listenForInterruption(say: (message: string) => void) {
   let finishesSteps = false
   let ended: ExitCode | null = null
+  let whenReaderGoes: ExitCode = EXIT.ok
   const controller = new AbortController()
 
   function onSignal(signal: 'SIGINT' | 'SIGTERM'): void {
@@ -68,9 +69,13 @@ export function listenForInterruption(say: (message: string) => void) {
       await new Promise((resolve) => setImmediate(resolve))
       if (ended !== null) throw new Interrupted(ended)
     },
-    /** Ends the run without an error: `head` closes the pipe once it has enough lines. */
+    /** Tells that a check has found a problem, before it is printed. */
+    problemFound() {
+      whenReaderGoes = EXIT.found
+    },
+    /** Ends the run without an error, unless a problem was found: `head` closes the pipe once it has enough lines. */
     readerHasGone() {
-      ended ??= EXIT.ok
+      ended ??= whenReaderGoes
       controller.abort()
     },
   }

@@ -51,4 +51,20 @@ await describeInEngines('a file on disk that changes while it is sent', (engine)
       }
     },
   )
+
+  it.for([1, LATER_PARTS])(
+    'is reported if it was removed before it is sent: %i MB',
+    async (megabytes, test) => {
+      const folder = mkdtempSync(join(tmpdir(), 'svc-db-changing-'))
+      test.onTestFinished(() => rmSync(folder, { recursive: true }))
+      const file = join(folder, 'log.bin')
+      writeFileSync(file, Buffer.alloc(megabytes * 1_000_000, 'a'))
+      const { server, tab } = await openEngineSession(engine(), test)
+      await chooseFile(tab, file)
+      unlinkSync(file)
+      await startUpload(tab, {})
+      expect(await outcomeOf(tab)).toMatchObject({ result: 'FILE_UNREADABLE' })
+      expect(server.toBucket).toEqual([])
+    },
+  )
 })

@@ -37,6 +37,7 @@ export function addCheckStorage(cli: Cli): void {
         const onDifference = async (difference: StorageDifference) => {
           const { kind, object, item } = difference
           if (options.acceptEtags && kind === 'changed' && object.size === item.size) return 'accept'
+          session.interruption.problemFound()
           await session.output.items([itemOf(difference)])
           return null
         }

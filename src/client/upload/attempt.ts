@@ -155,6 +155,11 @@ export async function conclude(
       (!signal.aborted || isCode(signal.reason, 'TIMEOUT'))
     ) {
       slot.write(attempt)
+      // Now, because the person may never come back.
+      if (attempt.identity && attempt.failure)
+        void attemptCalls(slot, attempt)
+          .list(END_LIMIT)
+          .catch(() => {})
       throw error
     }
     const object = await endAttempt(slot, attempt)

@@ -235,8 +235,9 @@ async function sendMissing(
         delete batches[batchOf(index)]
         // The part may have arrived, if only the response can't be read.
         if (failures === 2 && isCode(error, 'NETWORK_ERROR')) isThere = await isInBucket().catch(unlessGone)
-        // Any refusal by the bucket may pass: 403 is an expired URL, 409 another writer. 404: the upload was aborted or completed.
-        return isTransient(error) || ((error as S3ClientError).path === null && statusOf(error) !== 404)
+        // Other refusals by the bucket may pass: 403 is an expired URL, 409 another writer. 404: the upload was aborted or completed.
+        const isFinal = [404, 413, 501, 505].includes(statusOf(error))
+        return isTransient(error) || ((error as S3ClientError).path === null && !isFinal)
       },
     )
     attempt.digests[part] = [digest]

@@ -61,7 +61,8 @@ async function readSlices(
   recover?: () => Promise<unknown>,
 ): Promise<boolean> {
   for (let at = 0; at === 0 || at < file.size; at += SLICE) {
-    const slice = file.slice(at, at + SLICE)
+    // Not an empty slice: in Chromium, a file that has been removed has a size of 0, and only reading it itself fails.
+    const slice = file.size > SLICE ? file.slice(at, at + SLICE) : file
     const read = () => readBytes(slice)
     const buffer = (await (recover ? read().catch(() => recover().then(read)) : read())) as ArrayBuffer
     if (buffer.byteLength !== slice.size) return false

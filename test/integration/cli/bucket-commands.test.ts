@@ -105,6 +105,14 @@ describePostgres('svc-db with a bucket', (url) => {
       })
     })
 
+    it('check-storage exits with 1 for a difference that nobody reads', async () => {
+      const args = ['check-storage', ...ofBucket, '--older-than', '0', '--schema', seeded.schema]
+      const child = command.start(args, environment)
+      child.stdin.end()
+      child.stdout.destroy()
+      expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1)
+    })
+
     it('check-storage leaves out what the module skips, and records the ETags of copies', async () => {
       await put('users/2/b.txt', 'HELLO')
       const check = (...args: string[]) =>

@@ -139,17 +139,23 @@ describe('an upload in one PUT', () => {
 })
 
 describe('an upload in parts', () => {
-  it('stays reserved if the bucket refuses a part, and reports why when it is resumed', async () => {
+  it('stays reserved if the bucket refuses a part, and reports why', async () => {
     let isBroken = true
     const client = start({ PUT: () => (isBroken ? page(403) : undefined) })
     const file = large()
     expect((await timed(rejectionOf(client.api.upload(file)))).result).toMatchObject({ status: 403 })
-    expect([client.count('POST /multipart/abort'), client.count('POST /multipart/list')]).toEqual([0, 0])
+    const reports = () => client.bodies.filter(({ line }) => line === 'POST /multipart/list')
+    await expect.poll(reports).toMatchObject([{ failure: { status: 403, message: '<h1>No</h1>' } }])
     isBroken = false
     expect((await timed(client.api.upload(file))).result).toMatchObject({ status: 'active' })
-    const [list] = client.bodies.filter(({ line }) => line === 'POST /multipart/list')
-    expect(list).toMatchObject({ failure: { status: 403, message: '<h1>No</h1>' } })
-    expect(client.count('POST /multipart')).toBe(1)
+    expect([client.count('POST /multipart/abort'), client.count('POST /multipart')]).toEqual([0, 1])
+  })
+
+  it.each([413, 501, 505])('ends at the first %i, which another try would get again', async (status) => {
+    const client = start({ PUT: () => page(status) })
+    expect((await timed(rejectionOf(client.api.upload(large())))).result).toMatchObject({ status })
+    // Three parts, at once.
+    expect(client.count('PUT')).toBeLessThanOrEqual(3)
   })
 
   it.each([200, 302, 401, 403, 404, 418])(

@@ -210,10 +210,15 @@ export const FAILURES_BY_TEXT: readonly {
   },
   {
     state: '08P01',
-    text: /^(?:no such user|not allowed|auth failed|(?:\w+ )?authentication failed)/,
+    text: /^(?:no such user|not allowed|login rejected|auth failed|(?:"?\w+"? )?authentication failed)/,
     failure: lasting('connect', NO_LOGIN),
   },
   { state: '08P01', text: /^no such database/, failure: lasting('connect', NO_DATABASE) },
+  {
+    state: '08P01',
+    text: /^bouncer config error/,
+    failure: lasting('connect', 'PgBouncer has no complete configuration for this database. See its log.'),
+  },
   {
     state: '08P01',
     text: /^SSL required/,

@@ -51,6 +51,7 @@ const ODD: Readonly<Record<string, (row: OwnRow, twenty: readonly OwnRow[]) => P
   'empty type': () => ({ type: '' }),
   'no type': () => ({ type: null }),
   'other type': () => ({ type: 'jpeg' }),
+  'type with a parameter': () => ({ type: 'text/csv; charset=utf-8' }),
 }
 const KINDS = Object.keys(ODD)
 const USUAL = 20 - KINDS.length
@@ -160,7 +161,7 @@ async function expectObjects(
     expect(await store.findById({ id: objectIds.get(id)! })).toMatchObject({
       ...{ scope: `user:${owner}`, key: path, storageKey: path, createdAt, size: oldest.path!.length },
       filename: name === FACE.repeat(1025) ? FACE.repeat(1024) : name || null,
-      contentType: type === 'image/png' ? type : TYPE_IN_BUCKET,
+      contentType: type?.includes('/') ? type : TYPE_IN_BUCKET,
     })
   }
 }

@@ -16,6 +16,7 @@ const NOT_YET = 'The database accepts no connections yet'
 const EXHAUSTED = 'The database has run out of connections'
 const NO_LOGIN = 'The database rejected the login.'
 const NO_DATABASE = 'The database does not exist.'
+const NO_CONFIGURATION = 'PgBouncer has no complete configuration for this database. See its log.'
 const CANCELED = 'The database canceled the statement.'
 const SETTING = 'The database refused a setting of the connection'
 
@@ -45,6 +46,19 @@ const REPORTED: readonly Row[] = [
   ['PgBouncer, without the user', fatal('08P01', 'no such user'), NO_LOGIN, lasting],
   ['PgBouncer, wrong password', fatal('08P01', 'password authentication failed'), NO_LOGIN, lasting],
   ['PgBouncer, wrong password with SCRAM', fatal('08P01', 'SASL authentication failed'), NO_LOGIN, lasting],
+  [
+    'PgBouncer, without the user, auth_type trust',
+    fatal('08P01', '"trust" authentication failed'),
+    NO_LOGIN,
+    lasting,
+  ],
+  ['PgBouncer, without a line of hba', fatal('08P01', 'login rejected'), NO_LOGIN, lasting],
+  [
+    'PgBouncer, auth_type any, without the database',
+    fatal('08P01', 'bouncer config error'),
+    NO_CONFIGURATION,
+    lasting,
+  ],
   ['PgBouncer, without the database', fatal('08P01', 'no such database: files'), NO_DATABASE, lasting],
   [
     'PgBouncer, without TLS',
