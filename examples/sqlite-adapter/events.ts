@@ -8,7 +8,7 @@ type DueRow = { readonly seq: number; readonly dueAt: Date; readonly owner: stri
 type EventRow = Omit<ListedEvent, 'id'> & { readonly seq: number }
 
 /** How many events of each kind a claim searches for other owners than `lastScopes`. */
-const LOOKAHEAD = 1000
+const LOOKAHEAD = 250
 
 /** Holds if the last claim of the event is this one. SQLite also compares `'1.0'` with 1, so the text is compared, too. */
 const HOLDS = 'WHERE seq = :id AND CAST(seq AS TEXT) = :id AND claim = :claim'
@@ -55,7 +55,7 @@ export function eventMethods(connection: Connection) {
       const due = `SELECT seq, dueAt, ${owner} AS owner FROM events INDEXED BY ${index}
         WHERE ${ofObject} isOldest = 1 AND (attempts > 0) = :isAgain AND dueAt <= :now
         ${reference ? '' : 'ORDER BY dueAt, seq'} LIMIT :most`
-      const most = lastScopes.length > 0 ? LOOKAHEAD : limit
+      const most = lastScopes.length > 0 ? Math.max(limit, LOOKAHEAD) : limit
       // Each kind has its own range of the index.
       const kinds = attempted === null ? [0, 1] : [Number(attempted)]
       const isLast = ({ owner }: DueRow) => owner !== null && lastScopes.includes(owner)

@@ -124,7 +124,7 @@ export class EventTable {
   #dueBy({ now, limit, attempted, lastScopes }: inputs.ClaimEventsCommand): Entry[] {
     const { first, again } = this.#due
     const maps = attempted === null ? [first, again] : [attempted ? again : first]
-    const searched = lastScopes.length > 0 ? inputs.CLAIM_LOOKAHEAD : limit
+    const searched = lastScopes.length > 0 ? Math.max(limit, inputs.CLAIM_LOOKAHEAD) : limit
     const due = maps.flatMap((map) => map.ascending(null, endOfDate(now), searched))
     due.sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime())
     const isLast = ({ change }: Entry) => lastScopes.includes(change.object.scope)

@@ -183,7 +183,7 @@ export interface StoreDriver {
    * event that another call is working on.
    *
    * Events whose `object.scope` is one of `lastScopes` come after those of all other scopes. To find the others, MUST search the
-   * 1000 events of each kind that are due first, and MUST NOT search more than a few times as many.
+   * 250 events of each kind that are due first, and MUST NOT search more than a few times as many.
    */
   claimEvents(command: inputs.ClaimEventsCommand): Promise<StoredEvent[]>
   /**

@@ -1,5 +1,5 @@
 /** Milliseconds between two looks for other owners, for which a store searches many events. */
-const PERIOD = 250
+const PERIOD = 500
 
 /** Knows whose events a job has started last, so that the next ones can be those of other owners. */
 export class OwnerTurns {

@@ -252,9 +252,9 @@ class Run {
     const lastScopes = this.#turns.next()
     let claimed = 0
     try {
-      // Among other owners, age decides, whatever the kind.
-      for (const attempted of lastScopes.length > 0 ? [null, false] : this.#kinds()) {
-        claimed += await this.#claimKind(attempted, limit - claimed, lastScopes)
+      // First events of other owners go before retries. One call claims them all, because events of one claim are settled together.
+      for (const attempted of lastScopes.length > 0 ? [false, true] : this.#kinds()) {
+        claimed += await this.#claimKind(attempted, limit - claimed, attempted ? [] : lastScopes)
       }
       if (claimed === 0 && !this.#hasLooked) await onNone()
       this.#hasLooked = true
@@ -271,15 +271,15 @@ class Run {
     return [this.#areRetriesFirst, !this.#areRetriesFirst]
   }
 
-  async #claimKind(attempted: boolean | null, free: number, lastScopes: readonly string[]): Promise<number> {
+  async #claimKind(attempted: boolean, free: number, lastScopes: readonly string[]): Promise<number> {
     const { delivery, concurrency, signal } = this.#parts
     // Half of the places are for first events, so a receiver that is down delays retries, and not the events of others.
     const forRetries = Math.max(1, Math.floor(concurrency / 2)) - this.#activeRetries
-    const limit = attempted === false ? free : Math.min(free, forRetries)
+    const limit = attempted ? Math.min(free, forRetries) : free
     if (limit <= 0 || signal?.aborted) return 0
-    const follow = (started: Promise<DeliveryResult>, event: StoredEvent) => {
-      this.#turns.started(event.object.scope)
-      void this.#follow(started, event.attempts > 1)
+    const follow = (started: Promise<DeliveryResult>, { object }: StoredEvent) => {
+      this.#turns.started(object.scope)
+      void this.#follow(started, attempted)
     }
     return delivery.claim({ attempted, limit, lastScopes }, follow, signal)
   }

@@ -80,7 +80,7 @@ export function createClaims(namespace: Namespace) {
         { $match: dueNow(command) },
         { $sort: { ripeAt: 1, _id: 1 } },
         // Of each kind, if both are wanted.
-        { $limit: (command.attempted === null ? 2 : 1) * CLAIM_LOOKAHEAD },
+        { $limit: (command.attempted === null ? 2 : 1) * Math.max(limit, CLAIM_LOOKAHEAD) },
         { $lookup: oldest },
         { $set: { isLast: { $in: [scope, { $literal: lastScopes }] } } },
         { $sort: { isLast: 1, ripeAt: 1, _id: 1 } },

@@ -128,6 +128,14 @@ const firstOfBothKinds = (columns: string, condition: string, end: string) =>
   ).join(`
         UNION ALL`)
 
+/** Locks the events to claim, at most `p_limit`. */
+const claimable = (condition: string) => `SELECT u.id, u.place FROM (${firstOfBothKinds(
+  'e.ctid AS place',
+  condition,
+  'LIMIT p_limit FOR UPDATE SKIP LOCKED',
+)}
+      ) u ORDER BY u.due_at, u.id LIMIT p_limit`
+
 /**
  * Implements `claimEvents`, `settleEvents` and `extendClaims` of core/store/driver.ts. Locked rows are updated by their
  * place in the table, which does not change meanwhile.
@@ -155,8 +163,8 @@ DECLARE
   of_object uuid;
   oldest bigint;
   last text[];
-  ids bigint[] := '{}';
-  places tid[] := '{}';
+  ids bigint[];
+  places tid[];
   more bigint[];
   more_places tid[];
 BEGIN${WRITABLE}
@@ -172,18 +180,16 @@ BEGIN${WRITABLE}
         )) AND e.is_first::int = 1 AND e.due_at <= p_now AND coalesce(p_attempted = (e.attempts > 0), true)
       ORDER BY e.due_at, e.id FOR UPDATE SKIP LOCKED
     ) d;
-  END IF;
-  IF p_key IS NULL THEN
+    p_limit := p_limit - pg_catalog.cardinality(ids);
     SELECT pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.place) INTO more, more_places FROM (
-      SELECT u.id, u.place FROM (${firstOfBothKinds(
-        'e.ctid AS place',
-        'e.id <> ALL (ids)',
-        'LIMIT p_limit - pg_catalog.cardinality(ids) FOR UPDATE SKIP LOCKED',
-      )}
-      ) u ORDER BY u.due_at, u.id LIMIT p_limit - pg_catalog.cardinality(ids)
+      ${claimable('e.id <> ALL (ids)')}
     ) d;
     ids := ids || more;
     places := places || more_places;
+  ELSIF p_key IS NULL THEN
+    SELECT pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.place) INTO ids, places FROM (
+      ${claimable('true')}
+    ) d;
   ELSE
     of_object := ${digestOf('p_bucket', 'p_key')};
     SELECT o.id INTO oldest FROM (${oldestOf('of_object')}

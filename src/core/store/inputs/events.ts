@@ -19,7 +19,7 @@ const MAX_ENTRIES = 1000
 const MAX_LAST_SCOPES = 1000
 
 /** How many events of each kind, those that are due first, a claim searches for other owners than `lastScopes`. */
-export const CLAIM_LOOKAHEAD = 1000
+export const CLAIM_LOOKAHEAD = 250
 
 const CLAIM_EVENTS = {
   ...PAGE,
@@ -32,7 +32,7 @@ const CLAIM_EVENTS = {
   /** `true`: only events that were claimed before. `false`: only events that never were. Default: both. */
   attempted: optional(boolean),
   /**
-   * Owners whose events come after those of all others, at most 1000. A store finds others among the 1000 events that are due
+   * Owners whose events come after those of all others, at most 1000. A store finds others among the 250 events that are due
    * first. Has no effect with `key`.
    */
   lastScopes: optional(texts('scope', MAX_LAST_SCOPES), () => []),
