@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { compareDeletedNames } from './deleted-names.mjs'
 import { compareEndpoint } from './endpoint.mjs'
 import { compareRowCounts } from './memory.mjs'
 import { printSummary } from './ratio-table.mjs'
@@ -31,8 +32,8 @@ by the left one. Lowest and highest are ratios of single rounds, and their dista
 only.
 `)
 
-const here = [openReport('memory'), openReport('endpoint')]
-const [memoryReport, endpointReport] = here
+const here = [openReport('memory'), openReport('endpoint'), openReport('storage')]
+const [memoryReport, endpointReport, storageReport] = here
 const memory = await compareRowCounts(rows)
 memoryReport.add(
   `a scope of ${withSeparators(memory.subject)} rows compared with one of ${withSeparators(memory.base)}`,
@@ -47,6 +48,12 @@ endpointReport.add(
   'GET /db/objects, a page of 50 with its body read',
   ['without', 'endpoint'],
   await compareEndpoint(),
+)
+const deleted = await compareDeletedNames()
+storageReport.add(
+  `a storage with ${withSeparators(deleted.subject)} deleted names compared with one with ${withSeparators(deleted.base)}`,
+  [`${withSeparators(deleted.base)} names`, `${withSeparators(deleted.subject)} names`],
+  deleted.results,
 )
 for (const report of here) report.close({ check: values.check, isCorrect: true })
 

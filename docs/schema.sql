@@ -172,7 +172,8 @@ FUNCTION claim_events_v1(
   p_attempted boolean,
   p_limit integer,
   p_now timestamptz,
-  p_until timestamptz
+  p_until timestamptz,
+  p_last json
 ) RETURNS TABLE(object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts integer);
 
 -- Makes the pending row of a key active.

@@ -4,7 +4,11 @@ import type { Connection } from './connection.ts'
 import { recordsEvents } from './schema.ts'
 import { withoutTracking } from './values.ts'
 
+type DueRow = { readonly seq: number; readonly dueAt: Date; readonly owner: string | null }
 type EventRow = Omit<ListedEvent, 'id'> & { readonly seq: number }
+
+/** How many events of each kind a claim searches for other owners than `lastScopes`. */
+const LOOKAHEAD = 250
 
 /** Holds if the last claim of the event is this one. SQLite also compares `'1.0'` with 1, so the text is compared, too. */
 const HOLDS = 'WHERE seq = :id AND CAST(seq AS TEXT) = :id AND claim = :claim'
@@ -43,21 +47,22 @@ export function eventMethods(connection: Connection) {
   }
 
   return {
-    async claimEvents({ limit, reference, attempted, now, until }) {
+    async claimEvents({ limit, reference, attempted, lastScopes, now, until }) {
       const [index, ofObject] = reference
         ? ['events_key', 'bucket = :bucket AND key = :key AND']
         : ['events_dueAt', '']
-      const due = `SELECT seq, dueAt FROM events INDEXED BY ${index}
+      const owner = lastScopes.length > 0 ? "object ->> '$.scope'" : 'NULL'
+      const due = `SELECT seq, dueAt, ${owner} AS owner FROM events INDEXED BY ${index}
         WHERE ${ofObject} isOldest = 1 AND (attempts > 0) = :isAgain AND dueAt <= :now
-        ${reference ? '' : 'ORDER BY dueAt, seq'} LIMIT :limit`
+        ${reference ? '' : 'ORDER BY dueAt, seq'} LIMIT :most`
+      const most = lastScopes.length > 0 ? Math.max(limit, LOOKAHEAD) : limit
       // Each kind has its own range of the index.
       const kinds = attempted === null ? [0, 1] : [Number(attempted)]
+      const isLast = ({ owner }: DueRow) => owner !== null && lastScopes.includes(owner)
       const findDue = () =>
         kinds
-          .flatMap((isAgain) =>
-            connection.all<{ seq: number; dueAt: Date }>(due, { ...reference, isAgain, now, limit }),
-          )
-          .sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime())
+          .flatMap((isAgain) => connection.all<DueRow>(due, { ...reference, isAgain, now, most }))
+          .sort((a, b) => Number(isLast(a)) - Number(isLast(b)) || a.dueAt.getTime() - b.dueAt.getTime())
           .slice(0, limit)
       return connection.write(() =>
         findDue().flatMap(({ seq }) => {

@@ -25,12 +25,40 @@ const printError: ErrorListener = (error, { operation }) => {
   console.error(`@svc/db: ${operation} failed:`, error)
 }
 
-export function createReport(listener: ErrorListener | null | undefined): Report {
+export function createReport(
+  listener: ErrorListener | null | undefined,
+  now: () => Date = () => new Date(),
+): Report {
   const listen = listener ?? printError
+  const isTold = limitOverload(now)
   return (error, context) => {
-    if (isCancellation(error, context.request?.signal)) return
+    if (isCancellation(error, context.request?.signal) || isTold(error)) return
     // An error of the listener is ignored: reporting it would call the broken listener again.
     new Promise((resolve) => resolve(listen(originOf(error), context))).catch(() => undefined)
+  }
+}
+
+/** How many times a minute the same overload is reported. */
+const MAX_PER_MINUTE = 10
+
+/**
+ * Returns whether an overload has been reported often enough within a minute: one with a thousand writes a second would report each
+ * of them. Where the database has failed, the error has a cause.
+ */
+function limitOverload(now: () => Date): (error: unknown) => boolean {
+  const told = new Map<string, number[]>()
+  return (error) => {
+    const isOverload =
+      error instanceof StorageError &&
+      error.code === 'DATABASE_UNAVAILABLE' &&
+      error.retryable &&
+      error.cause === undefined
+    if (!isOverload) return false
+    const time = now().getTime()
+    const times = (told.get(error.message) ?? []).filter((each) => Math.abs(time - each) < 60_000)
+    if (times.length >= MAX_PER_MINUTE) return true
+    told.set(error.message, [...times, time])
+    return false
   }
 }
 

@@ -46,7 +46,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
 ): S3Server<Plugins> {
   const policy = serverPolicy(options)
   const { basePath, bucket, buckets, onOperation, onEvent, handlerSeconds, waitUntil, now } = policy
-  const report = createReport(policy.onError)
+  const report = createReport(policy.onError, now)
   let events: EventRunner | null = null
   const changed = (object: OwnedReference) => events?.changed(object)
   const installed = policy.plugins.map((plugin) => ({
@@ -69,6 +69,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
 
   const handler = createHandler({
     basePath,
+    trailingSlash: policy.trailingSlash,
     endpoints: [...serverEndpoints(dependencies, policy), ...installed.flatMap(({ endpoints }) => endpoints)],
     subtrees: storageSubtrees(storage),
     report,

@@ -71,6 +71,11 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
   readonly buckets?: readonly string[] | null | undefined
   /** The path below which the server handles requests. Default `/api/s3`. */
   readonly basePath?: string | null | undefined
+  /**
+   * Whether one slash at the end of a path is ignored, as in `POST /upload/`. Default: only by `s3.handler` itself, and not by
+   * the bindings, whose routers may tell the two paths apart: a limiter or guard on `/upload` would miss `/upload/`.
+   */
+  readonly trailingSlash?: boolean | null | undefined
   /** The upload routes by name. Default: one route named `default` without limits. */
   readonly routes?: Readonly<Record<string, UploadRoute>> | null | undefined
   /** Options of single-PUT uploads, or `false` to disable them. Default `true`. */
@@ -128,6 +133,7 @@ export function serverPolicy(options: S3ServerOptions) {
     /** Every bucket that the server knows. */
     buckets: new Set([bucket, ...[...routes.values()].map((route) => route.bucket), ...further]),
     basePath: checkBasePath('createS3Server', options.basePath ?? DEFAULT_BASE_PATH),
+    trailingSlash: checks.boolean('trailingSlash', options.trailingSlash),
     routes,
     upload: operationOption('upload', options.upload),
     multipart: operationOption('multipart', options.multipart),

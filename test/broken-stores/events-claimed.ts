@@ -1,4 +1,4 @@
-import type { ObjectReference } from '../../src/adapter.js'
+import type { ObjectReference, StoredEvent } from '../../src/adapter.js'
 import { keyId } from '../../src/core/names.js'
 import { eventsOf, oldestOfEach } from './event-driver.js'
 import {
@@ -61,7 +61,9 @@ export const claimMutants: Mutants = {
     'claimEvents: returns nothing if there are no events',
   ],
   'claims the latest due events first': [
-    driverResult('claimEvents', (events) => events.reverse()),
+    driverResult('claimEvents', (events, { lastScopes }) =>
+      lastScopes.length > 0 ? events : events.reverse(),
+    ),
     'claimEvents: returns the earliest due events first, at most as many as its limit',
     'claimEvents: sorts expired claims and retries by when they became due',
     'settleEvents: removes events, and returns their ids',
@@ -179,6 +181,22 @@ export const claimMutants: Mutants = {
   'claims any event if only those are wanted that were never claimed': [
     driverInput('claimEvents', (command) => ({ ...command, attempted: command.attempted || null })),
     'claimEvents: claims only events that were claimed before, or only others, if told to',
+    SCRIPTS.aboutEvents,
+  ],
+  'claims events by their age, whichever owners are to come last': [
+    driverInput('claimEvents', (command) => ({ ...command, lastScopes: [] })),
+    'claimEvents: claims events of other owners before those of the owners that it is told to leave for last',
+  ],
+  'never claims events of the owners that are to come last': [
+    driverResult('claimEvents', async (claimed, { lastScopes }, driver) => {
+      const isLast = ({ object }: StoredEvent) => lastScopes.includes(object.scope)
+      await driver.settleEvents({
+        entries: claimed.filter(isLast).map(({ id, claim }) => ({ id, claim, retryAt: new Date(0) })),
+        now: new Date(0),
+      })
+      return claimed.filter((event) => !isLast(event))
+    }),
+    'claimEvents: claims events of other owners before those of the owners that it is told to leave for last',
     SCRIPTS.aboutEvents,
   ],
   'counts the attempts of an object, not those of its event, if it is asked for new ones': [

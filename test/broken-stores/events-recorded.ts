@@ -184,6 +184,7 @@ export const recordedEventMutants: Mutants = {
         limit: 1000,
         reference: null,
         attempted: null,
+        lastScopes: [],
         now: command.before,
         until,
       })

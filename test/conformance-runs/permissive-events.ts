@@ -1,4 +1,4 @@
-import type { StoreDriver } from '@svc/db/adapter'
+import type { ListedEvent, StoreDriver } from '@svc/db/adapter'
 import { eventsOf, oldestOfEach } from '../broken-stores/event-driver.js'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
@@ -19,19 +19,22 @@ type EventMethods = Pick<StoreDriver, 'claimEvents' | 'settleEvents' | 'extendCl
  */
 export function permissiveEvents(driver: StoreDriver): EventMethods {
   return {
-    async claimEvents({ limit, reference, attempted, now, until }) {
+    async claimEvents({ limit, reference, attempted, lastScopes, now, until }) {
       await nextTurn()
+      const isLast = ({ object }: ListedEvent) => Number(lastScopes.includes(object.scope))
       const due = oldestOfEach(await eventsOf(driver)).filter(
         ({ dueAt, attempts }) => dueAt <= now && (attempted === null || attempted === attempts > 0),
       )
       const references = reference
         ? [reference]
         : due
-            .sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime() || compare(b.id, a.id))
+            .sort(
+              (a, b) => isLast(a) - isLast(b) || a.dueAt.getTime() - b.dueAt.getTime() || compare(b.id, a.id),
+            )
             .slice(0, limit)
             .map(({ object: { bucket, key } }) => ({ bucket, key }))
       const claimed = references.map((each) =>
-        driver.claimEvents({ limit: 1, reference: each, attempted, now, until }),
+        driver.claimEvents({ limit: 1, reference: each, attempted, lastScopes: [], now, until }),
       )
       const events = (await Promise.all(claimed)).flat()
       return events.map((event) => ({ ...event, id: opaque(event.id), claim: opaque(event.claim) }))

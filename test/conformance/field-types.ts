@@ -176,6 +176,21 @@ export const expiredPosition = objectWith({ id: attemptId, expiresAt: date }, BA
 /** The position of a list by `since` or, with `dueBefore`, of one by `dueAt`. Scripts pass whole leftovers, which have both. */
 export const leftoverPosition = objectWith({ attemptId, since: orNull(date) }, BAD_POSITIONS)
 
+/** A list of at most 1000 names. Errors name the list or one of its items. */
+export const names: FieldType = {
+  isValid: (value, now) =>
+    Array.isArray(value) && value.length <= MOST_ENTRIES && value.every((item) => name.isValid(item, now)),
+  invalid: [
+    ...[5, 'a', true, {}, [null], [undefined]],
+    Array.from({ length: MOST_ENTRIES + 1 }, () => 'a'),
+    ...name.invalid.map((bad) => ['a', bad]),
+  ],
+  fieldsOf(value) {
+    if (!Array.isArray(value) || value.length > MOST_ENTRIES) return ['lastScopes']
+    return value.flatMap((item, index) => (name.isValid(item, new Date()) ? [] : [`lastScopes[${index}]`]))
+  },
+}
+
 /** Cursors have their own error, so the cases of `cursor` check them. */
 export const cursor: FieldType = { isValid: () => true, invalid: [] }
 

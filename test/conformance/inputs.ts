@@ -215,6 +215,7 @@ export const INPUTS = {
     bucket: optional(types.name, rarely(choices.bucket)),
     key: optional(types.objectKey, rarely(choices.claimedKey)),
     attempted: optional(types.boolean, literal(fc.constantFrom(null, null, null, true, false))),
+    lastScopes: optional(types.names, often(choices.lastScopes)),
   },
   settleEvents: { entries: required(types.settledClaims, choices.settledClaims) },
   extendClaims: {

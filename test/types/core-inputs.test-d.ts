@@ -121,7 +121,7 @@ describe('every input', () => {
     expectTypeOf<Exclude<keyof FindByIdInput, OptionalKeys<FindByIdInput>>>().toEqualTypeOf<'id'>()
     expectTypeOf<Exclude<keyof ListStoredInput, OptionalKeys<ListStoredInput>>>().toEqualTypeOf<'bucket'>()
     expectTypeOf<OptionalKeys<ClaimEventsInput>>().toEqualTypeOf<
-      'limit' | 'claimSeconds' | 'bucket' | 'key' | 'attempted'
+      'limit' | 'claimSeconds' | 'bucket' | 'key' | 'attempted' | 'lastScopes'
     >()
     expectTypeOf<Exclude<keyof SettleEventInput, OptionalKeys<SettleEventInput>>>().toEqualTypeOf<
       'id' | 'claim'

@@ -2,7 +2,7 @@ import { StorageError } from '../../core/errors.js'
 import { keyId } from '../../core/names.js'
 import { createAttemptId, isAttemptId } from '../../core/store/attempt-id.js'
 import * as events from '../../core/store/events.js'
-import type * as inputs from '../../core/store/inputs/index.js'
+import * as inputs from '../../core/store/inputs/index.js'
 import { copyObject } from '../../core/store/records.js'
 import { datePosition, endOfDate, SortedMap } from './sorted-map.js'
 
@@ -77,8 +77,9 @@ export class EventTable {
     }
   }
 
-  claim({ limit, reference, attempted, now, until }: inputs.ClaimEventsCommand): events.StoredEvent[] {
-    const due = reference ? this.#dueOf(keyId(reference), now) : this.#dueBy(now, limit, attempted)
+  claim(command: inputs.ClaimEventsCommand): events.StoredEvent[] {
+    const { reference, attempted, now, until } = command
+    const due = reference ? this.#dueOf(keyId(reference), now) : this.#dueBy(command)
     const wanted = due.filter(({ attempts }) => attempted === null || attempts > 0 === attempted)
     return wanted.map((entry) => {
       const claim = createAttemptId({ now: () => now })
@@ -120,11 +121,14 @@ export class EventTable {
     return { waiting, claimed, retrying }
   }
 
-  #dueBy(now: Date, limit: number, attempted: boolean | null): Entry[] {
+  #dueBy({ now, limit, attempted, lastScopes }: inputs.ClaimEventsCommand): Entry[] {
     const { first, again } = this.#due
     const maps = attempted === null ? [first, again] : [attempted ? again : first]
-    const due = maps.flatMap((map) => map.ascending(null, endOfDate(now), limit))
-    return due.sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime()).slice(0, limit)
+    const searched = lastScopes.length > 0 ? Math.max(limit, inputs.CLAIM_LOOKAHEAD) : limit
+    const due = maps.flatMap((map) => map.ascending(null, endOfDate(now), searched))
+    due.sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime())
+    const isLast = ({ change }: Entry) => lastScopes.includes(change.object.scope)
+    return [...due.filter((entry) => !isLast(entry)), ...due.filter(isLast)].slice(0, limit)
   }
 
   #dueOf(name: string, now: Date): Entry[] {

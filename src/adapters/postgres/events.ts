@@ -14,9 +14,10 @@ const SETTLE_BATCH_SIZE = 200
 /** Creates the event methods. A repeated claim would claim more events, and a repeated settlement miss settled ones. */
 export function createEventMethods({ idempotent, once }: Calls, statements: Statements['events']) {
   return {
-    async claimEvents({ limit, reference, attempted, now, until }) {
+    async claimEvents({ limit, reference, attempted, lastScopes, now, until }) {
       const { bucket, key } = reference ?? { bucket: null, key: null }
-      const values = [bucket, key, attempted, limit, now.toISOString(), until.toISOString()]
+      const last = lastScopes.length > 0 ? JSON.stringify(lastScopes) : null
+      const values = [bucket, key, attempted, limit, now.toISOString(), until.toISOString(), last]
       return (await once(statements.claim, values)).map(readEvent)
     },
 

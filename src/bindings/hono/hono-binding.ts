@@ -53,7 +53,10 @@ export function honoBinding(s3: Served): HonoMiddleware {
     if (rest === null) return next()
     const base = path.slice(0, path.length - rest.length)
     const request = fetchRequest(c)
-    return setResponse(await handler(request, { basePath: base, body: await bodyOf(c) }), c)
+    return setResponse(
+      await handler(request, { basePath: base, body: await bodyOf(c), trailingSlash: false }),
+      c,
+    )
   }
 }
 

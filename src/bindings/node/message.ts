@@ -21,7 +21,7 @@ export interface NodeExchange {
 /** Runs the library's handler with the body of a message. @throws unexpected errors. */
 export function respond(handler: PlainHandler, exchange: NodeExchange): Promise<PlainResponse> {
   const { request, basePath } = exchange
-  return handler(request, { basePath, body: incomingBody(exchange) })
+  return handler(request, { basePath, body: incomingBody(exchange), trailingSlash: false })
 }
 
 /** Returns the unread body, or the value of a parser, unless the body is empty: then the parser hasn't read anything. */

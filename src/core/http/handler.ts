@@ -21,6 +21,8 @@ export interface HandlerOptions {
   readonly basePath?: string
   /** Default: the body of the `Request`. */
   readonly body?: RequestBody
+  /** Whether one slash at the end of the path is ignored, unless the server decides. Default: true. */
+  readonly trailingSlash?: boolean
 }
 
 /** Returns the response to a request. Rejects with a `TypeError` for anything but a `Request`, and never otherwise. */
@@ -49,6 +51,8 @@ export interface Subtree {
 
 export interface HandlerConfiguration {
   readonly basePath: string
+  /** Whether one slash at the end of a path is ignored. `null`: the caller of the handler decides. */
+  readonly trailingSlash?: boolean | null
   readonly endpoints: readonly Endpoint[]
   readonly subtrees?: readonly Subtree[]
   readonly report: Report
@@ -90,8 +94,10 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
       }
     }
 
-    // Frameworks and proxies may add a slash to every path.
-    const atPath = endpoints.filter((endpoint) => endpoint.path === path || `${endpoint.path}/` === path)
+    // Frameworks and proxies may add a slash to every path. Where none does, it must not bypass a guard on the exact path.
+    const ignoresSlash = configuration.trailingSlash ?? options.trailingSlash ?? true
+    const exact = ignoresSlash && path?.endsWith('/') ? path.slice(0, -1) : path
+    const atPath = endpoints.filter((endpoint) => endpoint.path === exact)
     if (atPath.length === 0) return errorResponse(new StorageError('NOT_FOUND'))
     const endpointOf = (method: string) => atPath.find((candidate) => candidate.method === method)
     const endpoint = endpointOf(request.method) ?? (request.method === 'HEAD' ? endpointOf('GET') : undefined)

@@ -122,7 +122,7 @@ export interface StorageObjectStore {
 
   /**
    * Claims events, the earliest due first, so that no other caller gets them until the claims expire. An object's events come
-   * one at a time, in the order of its changes. Settle each event once its work is done.
+   * one at a time, in the order of its changes. Settle each event once its work is done. With `lastScopes`, owners take turns.
    */
   claimEvents(input?: inputs.ClaimEventsInput): Promise<StoredEvent[]>
   /**

@@ -181,6 +181,9 @@ export interface StoreDriver {
    * from that of every other claim, also of the other events of the call. With `attempted`, claims only events whose `attempts`
    * are above 0 (`true`) or 0 (`false`). MUST take the same time however many events wait, also of the other kind. MAY skip an
    * event that another call is working on.
+   *
+   * Events whose `object.scope` is one of `lastScopes` come after those of all other scopes. To find the others, MUST search the
+   * 250 events of each kind that are due first, and MUST NOT search more than a few times as many.
    */
   claimEvents(command: inputs.ClaimEventsCommand): Promise<StoredEvent[]>
   /**

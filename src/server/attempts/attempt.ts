@@ -291,13 +291,13 @@ export async function endAttempt(
   }
 }
 
-/** How long after its beginning an attempt may get its upload URL, in seconds. */
-const SIGNING_SECONDS = 60
-
-/** Returns when the upload URL of an attempt has expired. A clock that was set back can make an id newer than now. */
+/**
+ * Returns when the upload URL of an attempt has expired, by every clock of the processes. It may be signed later than the attempt
+ * begins, by a process whose clock is behind. A clock that was set back can make an id newer than now.
+ */
 export function uploadURLEnd({ attemptId }: StorageObject, urlSeconds: number, now: Date): Date {
   const begun = new Date(Math.min(timeOfAttempt(attemptId), now.getTime()))
-  return secondsAfter(begun, urlSeconds + SIGNING_SECONDS)
+  return secondsAfter(begun, urlSeconds + GRACE_SECONDS)
 }
 
 /** Removes the object or pending upload at a key: first the row, then its bytes. Returns the removed row, or `null`. */

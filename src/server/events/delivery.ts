@@ -102,7 +102,7 @@ export class EventDelivery {
    */
   async claim(
     input: Omit<ClaimEventsInput, 'claimSeconds'>,
-    onStart: (delivery: Promise<DeliveryResult>) => void,
+    onStart: (delivery: Promise<DeliveryResult>, event: StoredEvent) => void,
     signal: AbortSignal | null,
   ): Promise<number> {
     const { store, claimSeconds, now } = this.#options
@@ -115,7 +115,7 @@ export class EventDelivery {
       for (let running = waiting[0]; running; running = waiting[0]) {
         if (now().getTime() > this.#extendBy) await this.#extend()
         waiting.shift()
-        onStart(this.#deliver(running, signal?.aborted ?? false))
+        onStart(this.#deliver(running, signal?.aborted ?? false), running.event)
         // Handlers that block the event loop let timers and responses have their turn in between.
         if (now().getTime() - turnedAt < BLOCKED_MILLISECONDS) continue
         await nextTurn()

@@ -1,10 +1,12 @@
 import { detached } from '../../core/detached.js'
 import type { Report } from '../../core/reporter.js'
-import type { ObjectReference, OwnedReference } from '../../core/store/records.js'
+import type { OwnedReference } from '../../core/store/records.js'
+import type { StoredEvent } from '../../core/store/events.js'
 import { partsOf } from '../../core/store/store-parts.js'
 import { Brake } from './brake.js'
 import { EventDelivery, STOP_SECONDS, type DeliveryResult, type EventSource } from './delivery.js'
-import { WaitingObjects } from './waiting-objects.js'
+import { OwnerTurns } from './owner-turns.js'
+import { WaitingObjects, type ChangedObject } from './waiting-objects.js'
 import { pause, startTimer, Wakeup } from './waits.js'
 
 /** The operation that errors of delivery are reported under. */
@@ -84,44 +86,58 @@ export class EventRunner {
    * Delivers the events of a changed object, without waiting. What isn't taken, or fails, is left to a job. With `waitUntil`, each
    * request delivers its own: workers don't let one request wait for another, and may end it at any time.
    */
-  changed(object: OwnedReference): void {
-    const { bucket, key } = object
+  changed({ scope, bucket, key }: OwnedReference): void {
+    const object = { scope, bucket, key, isServed: false }
     const waitUntil = this.#waitUntil
     if (!waitUntil) return detached(() => this.#share(object))
-    const delivery = this.#tracked(this.#deliverObject(this.#newBackground(), { bucket, key }))
+    const delivery = this.#tracked(this.#deliverAll(this.#newBackground(), object))
     new Promise((resolve) => resolve(waitUntil(delivery))).catch((error: unknown) =>
       this.#report(error, { operation: 'waitUntil' }),
     )
   }
 
-  #share(object: OwnedReference): void {
-    const { bucket, key } = object
-    const name = JSON.stringify([bucket, key])
+  #share(object: ChangedObject): void {
+    const name = JSON.stringify([object.bucket, object.key])
     if (this.#active.has(name)) {
       this.#active.set(name, true)
     } else if (this.#active.size < DEFAULT_CONCURRENCY) {
-      void this.#tracked(this.#deliver(name, { bucket, key }))
+      void this.#tracked(this.#deliver(name, object))
     } else {
       this.#waiting.add(name, object)
     }
   }
 
-  async #deliver(name: string, object: ObjectReference): Promise<void> {
-    do {
-      this.#active.set(name, false)
-      await this.#deliverObject(this.#background, object)
-    } while (this.#active.get(name))
+  /** Delivers one event of the object, which then waits for its next turn. */
+  async #deliver(name: string, object: ChangedObject): Promise<void> {
+    this.#active.set(name, false)
+    const isDelivered = await this.#deliverOldest(this.#background, object)
+    const hasChanged = this.#active.get(name)
     this.#active.delete(name)
+    if (isDelivered || hasChanged)
+      this.#waiting.addAgain(name, { ...object, isServed: object.isServed || isDelivered })
     const next = this.#waiting.take()
     if (next) void this.#tracked(this.#deliver(...next))
   }
 
-  /** Delivers the events of one object until none is due. Never rejects: failures are reported. */
-  #deliverObject(delivery: EventDelivery, object: ObjectReference): Promise<void> {
-    const options = { concurrency: 1, pollSeconds: null, signal: null, onResult: () => undefined }
-    return this.#newRun(delivery, options, object)
-      .run()
-      .catch(() => undefined)
+  /** Delivers the events of one object until none is due. */
+  async #deliverAll(delivery: EventDelivery, object: ChangedObject): Promise<void> {
+    let isServed = false
+    while (await this.#deliverOldest(delivery, { ...object, isServed })) isServed = true
+  }
+
+  /** Delivers the oldest event of an object, if it is due. Never rejects: failures are reported. Returns whether it was delivered. */
+  async #deliverOldest(delivery: EventDelivery, { bucket, key, isServed }: ChangedObject): Promise<boolean> {
+    const started: Promise<boolean>[] = []
+    const isDelivered = ({ outcome }: DeliveryResult) => outcome === 'delivered'
+    // Why an event can't be settled has been reported.
+    const follow = (end: Promise<DeliveryResult>) => void started.push(end.then(isDelivered, () => false))
+    try {
+      const claimed = await delivery.claim({ bucket, key, limit: 1 }, follow, null)
+      if (claimed === 0 && !isServed) await this.#reportIfOff()
+    } catch (error) {
+      this.#source.report(error)
+    }
+    return (await Promise.all(started)).includes(true)
   }
 
   /** Delivers all events until none is due or, with `pollSeconds`, until the signal aborts. Handlers then have 30 seconds. */
@@ -139,7 +155,9 @@ export class EventRunner {
       ...(handlerSeconds !== null && { handlerSeconds }),
       ...{ claimSeconds, settleAgain, idle: false },
     })
-    const run = this.#newRun(delivery, options, null)
+    const onNone = () => this.#reportIfOff()
+    const { now, report } = this.#source
+    const run = new Run({ ...options, delivery, onNone, now, report })
     let stopTimer = (): void => undefined
     let onAbort = run.wake
     const isOverdue = new Promise<void>((resolve) => {
@@ -161,11 +179,6 @@ export class EventRunner {
   /** Resolves once nothing is being delivered. */
   async idle(): Promise<void> {
     while (this.#runs.size > 0) await Promise.allSettled(this.#runs)
-  }
-
-  #newRun(delivery: EventDelivery, options: RunOptions, object: ObjectReference | null): Run {
-    const onNone = () => this.#reportIfOff()
-    return new Run({ ...options, delivery, object, onNone, report: this.#source.report })
   }
 
   async #tracked(run: Promise<void>): Promise<void> {
@@ -190,17 +203,17 @@ export class EventRunner {
 
 interface RunParts extends RunOptions {
   readonly delivery: EventDelivery
-  /** The object that a change concerns, or `null` for a job. */
-  readonly object: ObjectReference | null
   /** Called if no event is due at first. */
   readonly onNone: () => Promise<void>
+  readonly now: () => Date
   readonly report: (error: unknown) => void
 }
 
-/** Claims events as places for their handlers get free. */
+/** Claims events of all objects as places for their handlers get free. */
 class Run {
   readonly #parts: RunParts
   readonly #wakeup = new Wakeup()
+  readonly #turns: OwnerTurns
   #active = 0
   #activeRetries = 0
   #areRetriesFirst = true
@@ -212,6 +225,7 @@ class Run {
 
   constructor(parts: RunParts) {
     this.#parts = parts
+    this.#turns = new OwnerTurns(parts.concurrency, parts.now)
   }
 
   async run(): Promise<void> {
@@ -234,16 +248,18 @@ class Run {
 
   /** Claims as many events as there are places, and starts their handlers. Returns the number. */
   async #claim(limit: number): Promise<number> {
-    const { object, pollSeconds, onNone, report } = this.#parts
+    const { pollSeconds, onNone, report } = this.#parts
+    const lastScopes = this.#turns.next()
     let claimed = 0
     try {
-      for (const attempted of object ? [null] : this.#kinds()) {
-        claimed += await this.#claimKind(attempted, limit - claimed)
+      // First events of other owners go before retries. One call claims them all, because events of one claim are settled together.
+      for (const attempted of lastScopes.length > 0 ? [false, true] : this.#kinds()) {
+        claimed += await this.#claimKind(attempted, limit - claimed, attempted ? [] : lastScopes)
       }
       if (claimed === 0 && !this.#hasLooked) await onNone()
       this.#hasLooked = true
     } catch (error) {
-      if (object || pollSeconds !== null) report(error)
+      if (pollSeconds !== null) report(error)
       this.#fail(error)
     }
     return claimed
@@ -255,24 +271,24 @@ class Run {
     return [this.#areRetriesFirst, !this.#areRetriesFirst]
   }
 
-  async #claimKind(attempted: boolean | null, free: number): Promise<number> {
-    const { delivery, object, concurrency, signal } = this.#parts
+  async #claimKind(attempted: boolean, free: number, lastScopes: readonly string[]): Promise<number> {
+    const { delivery, concurrency, signal } = this.#parts
     // Half of the places are for first events, so a receiver that is down delays retries, and not the events of others.
     const forRetries = Math.max(1, Math.floor(concurrency / 2)) - this.#activeRetries
     const limit = attempted ? Math.min(free, forRetries) : free
     if (limit <= 0 || signal?.aborted) return 0
-    const follow = (started: Promise<DeliveryResult>) => void this.#follow(started, attempted ?? false)
-    return delivery.claim({ ...object, attempted, limit }, follow, signal)
+    const follow = (started: Promise<DeliveryResult>, { object }: StoredEvent) => {
+      this.#turns.started(object.scope)
+      void this.#follow(started, attempted)
+    }
+    return delivery.claim({ attempted, limit, lastScopes }, follow, signal)
   }
 
   async #follow(delivery: Promise<DeliveryResult>, isRetry: boolean): Promise<void> {
     this.#active++
     if (isRetry) this.#activeRetries++
     try {
-      const result = await delivery
-      this.#parts.onResult(result)
-      // The later events of the object wait for this one.
-      if (this.#parts.object && result.outcome !== 'delivered') this.#isEnded = true
+      this.#parts.onResult(await delivery)
     } catch (error) {
       this.#fail(error)
     }

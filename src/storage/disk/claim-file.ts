@@ -42,7 +42,7 @@ export function createClaimFiles(layout: DiskLayout): ClaimWrite {
       await file.close()
       throw error
     } finally {
-      // If it has been renamed, it is gone already. removeAbandonedDrafts removes it after any other failure.
+      // If it has been renamed, it is gone already. A sweep removes it after any other failure.
       await unlink(draft).catch(() => undefined)
     }
   }
@@ -111,7 +111,7 @@ function heldClaim(
       try {
         if (await isHeld()) await unlink(path)
       } catch {
-        // The next claim replaces it, or removeAbandonedDrafts removes it.
+        // The next claim replaces it, or a sweep removes it.
       } finally {
         await file.close().catch(() => undefined)
       }

@@ -10,6 +10,7 @@ import { nullIfMissing } from './file-system.js'
 import { diskLayout, type DiskLayout } from './layout.js'
 import { createDiskByteStore } from './objects.js'
 import { createDiskPartStore } from './parts.js'
+import { createSweeps } from './sweep.js'
 
 export interface DiskStorageOptions extends LocalStorageOptions {
   /**
@@ -31,7 +32,7 @@ export interface DiskStorageOptions extends LocalStorageOptions {
  *
  * Files are readable by their owner only (mode 0600). Uploads and downloads are streamed. An upload is synced to disk before
  * the response is sent, and is never visible in part, even if the process or the machine stops. Drafts of a killed process
- * are removed by the first upload a day later. Completing a multipart upload copies its parts, which temporarily takes twice
+ * are removed by an upload a day later. Completing a multipart upload copies its parts, which temporarily takes twice
  * their space. Listing a bucket reads the descriptions of all files in the directory for each page.
  *
  * The file system must support hard links; exFAT, for example, does not. File-system errors (no space, no permission, a
@@ -42,12 +43,15 @@ export interface DiskStorageOptions extends LocalStorageOptions {
  */
 export function diskStorage(options: DiskStorageOptions): ObjectStorage {
   const layout = diskLayout(resolve(checkDirectory(options)))
-  return createLocalStorage('diskStorage', options, () => ({
-    objects: createDiskByteStore(layout),
-    parts: createDiskPartStore(layout),
-    claimWrite: createClaimFiles(layout),
-    secret: () => readOrCreateSecret(layout),
-  }))
+  return createLocalStorage('diskStorage', options, (now) => {
+    const startSweep = createSweeps(layout, now)
+    return {
+      objects: createDiskByteStore(layout, startSweep),
+      parts: createDiskPartStore(layout, startSweep),
+      claimWrite: createClaimFiles(layout),
+      secret: () => readOrCreateSecret(layout),
+    }
+  })
 }
 
 function checkDirectory(options: unknown): string {

@@ -10,6 +10,7 @@ export function diskLayout(directory: string) {
   const objects = join(directory, 'objects')
   const uploads = join(directory, 'uploads')
   const drafts = join(directory, 'drafts')
+  const removed = join(directory, 'removed')
 
   return {
     /** All objects, in 256 subfolders. */
@@ -18,6 +19,8 @@ export function diskLayout(directory: string) {
     uploads,
     /** Files that are being written. Here and not in a temporary folder, because hard links can't span file systems. */
     drafts,
+    /** A file for each removed object that can't be created yet, in 256 subfolders. It contains until when. */
+    removed,
     secret: join(directory, 'signing-secret'),
 
     /** Creates the folders on first use, and only then: if they are deleted later, calls fail instead of starting over. */
@@ -26,6 +29,7 @@ export function diskLayout(directory: string) {
       await ensureFolder(objects)
       await ensureFolder(uploads)
       await ensureFolder(drafts)
+      await ensureFolder(removed)
     }),
 
     objectPath(bucket: string, key: string): string {
@@ -33,18 +37,13 @@ export function diskLayout(directory: string) {
       return join(objects, name.slice(0, 2), name)
     },
 
-    /** Returns the path of a file that tells until when an object can't be created. Later it is removed as an abandoned draft. */
-    closedPath: (bucket: string, key: string) => join(drafts, `${fileName(bucket, key)}.removed`),
-
-    async *objectPaths(): AsyncGenerator<string> {
-      for await (const folder of await opendir(objects)) {
-        if (!folder.isDirectory()) continue
-        const path = join(objects, folder.name)
-        for await (const file of await opendir(path)) {
-          if (FILE_NAME.test(file.name)) yield join(path, file.name)
-        }
-      }
+    removedPath(bucket: string, key: string): string {
+      const name = fileName(bucket, key)
+      return join(removed, name.slice(0, 2), name)
     },
+
+    objectPaths: () => filesIn(objects),
+    removedPaths: () => filesIn(removed),
 
     /** Returns the folder of all uploads to a key, and the prefix of their file names. */
     uploadFiles(bucket: string, key: string) {
@@ -56,6 +55,17 @@ export function diskLayout(directory: string) {
 
 /** What operating systems put into folders has other names. */
 const FILE_NAME = /^[0-9a-f]{64}$/
+
+/** Yields the paths of our files in the subfolders of a folder. */
+async function* filesIn(parent: string): AsyncGenerator<string> {
+  for await (const folder of await opendir(parent)) {
+    if (!folder.isDirectory()) continue
+    const path = join(parent, folder.name)
+    for await (const file of await opendir(path)) {
+      if (FILE_NAME.test(file.name)) yield join(path, file.name)
+    }
+  }
+}
 
 /** Returns a file name for every file system. Hashes rule out path traversal, and collisions of names that differ only in case. */
 function fileName(bucket: string, key: string): string {

@@ -90,31 +90,55 @@ function descriptionOf(text: string): ObjectDescription | null {
 
 const CHUNK_BYTES = 64 * 1024
 
-/** Opens the bytes of an object that `select` selects. Reads few bytes at once, and closes the file before a response waits. */
+/**
+ * Opens the bytes of an object that `select` selects. Reads few bytes at once, and more on demand. No file is open before the first
+ * read, because some servers neither read nor cancel a body if the client has left.
+ */
 export async function openBytes<Selected extends Selection>(
-  file: FileHandle,
+  path: string,
   select: (object: FoundObject) => Selected,
 ): Promise<Selected & { readonly body: OpenBytes | null }> {
-  let stream: ReadableStream<Uint8Array<ArrayBuffer>> | null = null
+  const file = await open(path, 'r')
   try {
     const object = await readDescription(file)
     const selected = select(object)
     if (selected.range === null) return { ...selected, body: null }
     const { start } = selected.range
     const end = Math.min(selected.range.end + 1, object.size)
-    if (end - start > CHUNK_BYTES) stream = streamOfFile(file, start, end)
-    return { ...selected, body: stream ?? (await readChunk(file, start, end - start)) }
+    const body =
+      end - start > CHUNK_BYTES
+        ? streamOfFile(() => openAgain(path, object), start, end)
+        : await readChunk(file, start, end - start)
+    return { ...selected, body }
   } finally {
-    if (!stream) await file.close()
+    await file.close()
   }
 }
 
-/** Returns a stream that reads on demand. It closes the file at the end, when it is cancelled, and on an error. */
-function streamOfFile(file: FileHandle, start: number, end: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+/** Opens the file of an object once more. @throws Error if another object has taken its place. */
+async function openAgain(path: string, { eTag }: FoundObject): Promise<FileHandle> {
+  const file = await open(path, 'r')
+  try {
+    if ((await readDescription(file)).eTag === eTag) return file
+    throw new Error('diskStorage: the object was replaced before its bytes were read.')
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** Returns a stream that opens the file at the first read, and closes it at the end, when it is cancelled, and on an error. */
+function streamOfFile(
+  openFile: () => Promise<FileHandle>,
+  start: number,
+  end: number,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   let position = start
+  let file: FileHandle | null = null
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
+        file ??= await openFile()
         try {
           const chunk = await readChunk(file, position, Math.min(CHUNK_BYTES, end - position))
           position += chunk.byteLength
@@ -127,7 +151,7 @@ function streamOfFile(file: FileHandle, start: number, end: number): ReadableStr
           throw error
         }
       },
-      cancel: () => file.close(),
+      cancel: () => file?.close(),
     },
     // Reads nothing ahead.
     { highWaterMark: 0 },

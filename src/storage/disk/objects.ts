@@ -1,16 +1,14 @@
-import { access, open, readFile, unlink, utimes, writeFile } from 'node:fs/promises'
+import { access, readFile, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { ByteStore } from '../local/contract.js'
 import { writeAtomically } from './atomic-file.js'
-import { ensureFolder, nullIfMissing, OWNER_ONLY, syncFolder } from './file-system.js'
+import { ensureFolder, nullIfMissing, syncFolder } from './file-system.js'
 import type { DiskLayout } from './layout.js'
 import { describeFile, openBytes, writeObject } from './object-file.js'
-
-/** 7 days, the longest that an upload URL works. */
-const LONGEST_URL_MS = 7 * 24 * 60 * 60 * 1000
+import type { StartSweep } from './sweep.js'
 
 /** Stores each object in its own file. A file gets its path once it is complete, and never changes afterwards. */
-export function createDiskByteStore(layout: DiskLayout): ByteStore {
+export function createDiskByteStore(layout: DiskLayout, startSweep: StartSweep): ByteStore {
   /** Runs a call on an object's file. Returns `null` if there is no such file. */
   async function onFile<T>(call: () => Promise<T>): Promise<T | null> {
     await layout.prepare()
@@ -29,14 +27,14 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
     },
 
     async open(bucket, key, select) {
-      const file = await onFile(() => open(layout.objectPath(bucket, key), 'r'))
-      return file && openBytes(file, select)
+      return onFile(() => openBytes(layout.objectPath(bucket, key), select))
     },
 
     async create(bucket, key, content) {
       await layout.prepare()
       const path = layout.objectPath(bucket, key)
       await ensureFolder(dirname(path))
+      startSweep()
       return writeAtomically({
         path,
         drafts: layout.drafts,
@@ -56,14 +54,18 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
 
     async close(bucket, key, until) {
       await layout.prepare()
-      const path = layout.closedPath(bucket, key)
-      await writeFile(path, String(until), { mode: OWNER_ONLY })
-      const abandoned = new Date(Date.now() + LONGEST_URL_MS)
-      await utimes(path, abandoned, abandoned)
+      const path = layout.removedPath(bucket, key)
+      await ensureFolder(dirname(path))
+      startSweep()
+      const { drafts } = layout
+      await writeAtomically({ path, drafts, replace: true, write: (file) => file.writeFile(String(until)) })
     },
 
     async closedUntil(bucket, key) {
-      return Number(await nullIfMissing(readFile(layout.closedPath(bucket, key), 'utf8')))
+      const until = await nullIfMissing(readFile(layout.removedPath(bucket, key), 'utf8'))
+      // If the folder is gone, report an error: its objects would come back.
+      if (until === null) await access(layout.removed)
+      return Number(until)
     },
 
     async *objects(bucket) {

@@ -11,6 +11,7 @@ import { writeAtomically } from './atomic-file.js'
 import { ensureFolder, nullIfMissing, syncFolder } from './file-system.js'
 import type { DiskLayout } from './layout.js'
 import { describeFile, readDescription, writeObject } from './object-file.js'
+import type { StartSweep } from './sweep.js'
 
 /*
  * The files of an upload share a folder and a name: the description is `<name>.upload`, and each part is `<name>.<number>`,
@@ -21,7 +22,7 @@ import { describeFile, readDescription, writeObject } from './object-file.js'
 const DESCRIPTION = 'upload'
 
 /** Stores each part in its own file, until the parts are copied into the file of their object. */
-export function createDiskPartStore(layout: DiskLayout): PartStore {
+export function createDiskPartStore(layout: DiskLayout, startSweep: StartSweep): PartStore {
   function pathOf({ bucket, key, uploadId }: UploadReference, suffix: string | number): string {
     const { folder, prefix } = layout.uploadFiles(bucket, key)
     return join(folder, `${prefix}${uploadId}.${suffix}`)
@@ -50,6 +51,7 @@ export function createDiskPartStore(layout: DiskLayout): PartStore {
       const { bucket, key } = upload
       await layout.prepare()
       await ensureFolder(layout.uploadFiles(bucket, key).folder)
+      startSweep()
       const text = `${JSON.stringify({ bucket, key, contentType, attemptId })}\n`
       const write = (file: FileHandle) => file.writeFile(text)
       await writeAtomically({ path: pathOf(upload, DESCRIPTION), drafts: layout.drafts, write })

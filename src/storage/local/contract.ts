@@ -66,7 +66,10 @@ export interface ByteStore {
   create(bucket: string, key: string, content: NewBytes): Promise<string | null>
   /** Removes an object. Resolves also if there is none. */
   remove(bucket: string, key: string): Promise<void>
-  /** Remembers that a removed object can't be created again until a time, in milliseconds since 1970. */
+  /**
+   * Remembers that a removed object can't be created again until a time, in milliseconds since 1970. Then the store forgets its
+   * name. MUST cost the same however many names it remembers, as `closedUntil` and `create` must.
+   */
   close(bucket: string, key: string, until: number): Promise<void>
   /** Returns until when an object can't be created, in milliseconds since 1970. 0: it can. */
   closedUntil(bucket: string, key: string): Promise<number>
@@ -112,6 +115,9 @@ export interface WriteClaim {
   /** Ends the claim. Never rejects. */
   release(): Promise<void>
 }
+
+/** How often a store removes what is over, in milliseconds. To look for it in each write would slow all of them. */
+export const SWEEP_EVERY_MS = 60 * 60 * 1000
 
 /**
  * How long a request may wait for the next bytes of its client before another request may take over, in milliseconds.

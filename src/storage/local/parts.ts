@@ -36,12 +36,13 @@ export function createLocalMultipart(
   }
 
   /** Returns the ETag, or `null` if the upload does not exist or has ended. */
-  async function writePart(terms: PartTerms, body: RequestBody): Promise<string | null> {
+  async function writePart(terms: PartTerms, body: RequestBody, waits = false): Promise<string | null> {
     const { bucket, key, uploadId, partNumber } = terms
     const upload = { bucket, key, uploadId }
     const description = await describe(upload)
     if (!description) return null
-    return write(JSON.stringify([bucket, key, uploadId, partNumber]), terms, body, async (bytes) => {
+    const target = JSON.stringify([bucket, key, uploadId, partNumber])
+    return write(target, { ...terms, waits }, body, async (bytes) => {
       const eTag = await store.write(upload, partNumber, { ...bytes, ...description })
       if (await describe(upload)) return eTag
       // The call that ended the upload in the meantime may not have seen this part.
@@ -119,7 +120,7 @@ export function createLocalMultipart(
       signal?.throwIfAborted()
       const size = body.byteLength
       const terms = { bucket, key, uploadId, partNumber, size, writableUntil: writableUntil?.getTime() }
-      return writePart(terms, { kind: 'parsed', value: body })
+      return writePart(terms, { kind: 'parsed', value: body }, true)
     },
 
     async listParts({ bucket, key, uploadId, after, signal }) {

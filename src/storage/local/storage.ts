@@ -83,7 +83,8 @@ export function createLocalStorage(
 
     async remove({ bucket, key, writableUntil, signal }) {
       signal?.throwIfAborted()
-      if (writableUntil) await objects.close(bucket, key, writableUntil.getTime())
+      // Before the bytes go, so that no request finds the name free in between.
+      if (writableUntil && writableUntil > now()) await objects.close(bucket, key, writableUntil.getTime())
       return objects.remove(bucket, key)
     },
 

@@ -12,9 +12,14 @@ import { STALLED_AFTER_MS, type ClaimWrite, type IncomingBytes, type WriteClaim 
 /** How long bytes may arrive after `writableUntil`, in milliseconds. Then `cleanUp` stops looking for them. */
 const GRACE_MS = 60 * 60 * 1000
 
+/** Milliseconds between two looks whether another process has ended its write. */
+const LOOK_EVERY_MS = 100
+
 interface WriteTerms {
   /** Bytes, exactly. */
   readonly size: number
+  /** Whether to wait for another write to the target instead of refusing this one. For writes that no client sends. */
+  readonly waits?: boolean | undefined
   /** Milliseconds since 1970. */
   readonly writableUntil?: number | undefined
 }
@@ -34,17 +39,25 @@ export type WriteBody = <T>(
 export function createWrites(claimWrite: ClaimWrite, now: () => Date): WriteBody {
   const running = new Map<string, RunningWrite>()
 
-  return async (target, { size, writableUntil = Infinity }, body, store) => {
+  async function claimed(target: string, waits: boolean): Promise<WriteClaim> {
+    for (;;) {
+      const claim = await claimWrite(target)
+      if (claim) return claim
+      if (!waits) throw inProgress()
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+    }
+  }
+
+  return async (target, { size, writableUntil = Infinity, waits = false }, body, store) => {
     for (let other = running.get(target); other; other = running.get(target)) {
-      if (!other.hasStalled()) throw inProgress()
-      other.stop(takenOver())
+      if (other.hasStalled()) other.stop(takenOver())
+      else if (!waits) throw inProgress()
       await other.ended
     }
     const write = createRunningWrite(now)
     running.set(target, write)
     try {
-      const claim = await claimWrite(target)
-      if (claim === null) throw inProgress()
+      const claim = await claimed(target, waits)
       const checkDeadline = () => {
         const end = writableUntil + GRACE_MS
         if (now().getTime() < end) return

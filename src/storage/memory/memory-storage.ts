@@ -3,6 +3,7 @@ import { keyId } from '../../core/names.js'
 import type { ObjectStorage, StoredBytes } from '../../core/object-storage.js'
 import {
   PartChangedError,
+  SWEEP_EVERY_MS,
   type ByteStore,
   type Description,
   type LocalBackend,
@@ -63,13 +64,22 @@ async function receive(content: NewBytes): Promise<StoredInMemory> {
 
 function createByteStore(now: () => Date): ByteStore {
   const objects = new Map<string, StoredInMemory & { readonly writtenAt: number }>()
+  /** Until when removed objects can't be created again. */
   const closed = new Map<string, number>()
+  let sweptAt = -Infinity
+
+  function sweep(): void {
+    const time = now().getTime()
+    if (Math.abs(time - sweptAt) < SWEEP_EVERY_MS) return
+    sweptAt = time
+    for (const [id, end] of closed) if (end <= time) closed.delete(id)
+  }
 
   return {
     describe: async (bucket, key) => objects.get(keyId({ bucket, key }))?.description ?? null,
 
     async close(bucket, key, until) {
-      for (const [id, end] of closed) if (end <= now().getTime()) closed.delete(id)
+      sweep()
       closed.set(keyId({ bucket, key }), until)
     },
 

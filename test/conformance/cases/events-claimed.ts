@@ -123,6 +123,38 @@ export const claimCases: CaseGroup = {
       same(keysOf(await store.claimEvents()).sort(), ['a', 'key'], 'keys of the others')
     },
 
+    'claims events of other owners before those of the owners that it is told to leave for last': async (
+      given,
+    ) => {
+      const { store, clock } = given
+      await objectsAt(given, ['a', 'b'])
+      for (const [key, scope] of [
+        ['c', 'carol'],
+        ['d', 'dave'],
+      ] as const) {
+        await given.activate({ key, scope })
+        clock.advance(MINUTE)
+      }
+      const claims = await store.claimEvents({ limit: 1, claimSeconds: 1 })
+      await store.settleEvents([{ ...claimsOf(claims)[0]!, retryAt: clock.now() }])
+      const lastScopes = [given.scope, 'carol']
+      same(keysOf(await store.claimEvents({ lastScopes, limit: 2, claimSeconds: 1 })), ['d', 'b'], 'keys')
+      clock.advance(SECOND)
+      const all = keysOf(await store.claimEvents({ lastScopes: [given.scope, given.scope] }))
+      same(
+        [all.slice(0, 2).sort(), all.slice(2).sort()],
+        [
+          ['c', 'd'],
+          ['a', 'b'],
+        ],
+        'keys of two groups',
+      )
+      clock.advance(HOUR)
+      const at = { ...given.at, key: 'a' }
+      same(keysOf(await store.claimEvents({ ...at, lastScopes })), ['a'], 'keys of an object')
+      same((await store.claimEvents({ lastScopes: [] })).length, 3, 'events of all others')
+    },
+
     'claims only events that were claimed before, or only others, if told to': async (given) => {
       const { store, clock } = given
       await objectsAt(given, ['expired', 'retried', 'a', 'b'])

@@ -293,6 +293,8 @@ const EVENT_CALLS: Examples<EventMethod> = {
       key: ({ at }) => ({ ...at, key: 'elsewhere' }),
       attempted: other(true),
       limit: other(1),
+      // The order of claims leaves no trace. `claimEvents` has a case of its own.
+      lastScopes: UNSEEN,
     },
     async afterwards(given, key) {
       const ends = await endsOfClaims(given, key)

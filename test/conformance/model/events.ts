@@ -32,19 +32,22 @@ export class EventModel extends ObjectModel {
     const now = this.now()
     const bad = badFields('claimEvents', input, now)
     if (bad.length > 0) return invalid(...bad)
-    const { bucket, key, attempted } = input ?? {}
+    const { bucket, key, attempted, lastScopes } = input ?? {}
+    const isLast = ({ change }: ModelEvent) => key == null && (lastScopes ?? []).includes(change.object.scope)
     const until = this.#endOfClaim(input?.claimSeconds)
     const oldest = oldestOfEach(this.events).filter(
       (event) =>
         (bucket == null || key == null || isOf(event, { bucket, key })) &&
         (attempted == null || attempted === event.attempts > 0),
     )
-    const claimed = this.#claimed(oldest, input?.limit ?? DEFAULT_LIMIT).map(({ event, id, claim }) => {
-      const attempts = event.attempts + 1
-      const next = { ...event, id, hasOwnId: true, attempts, claim, claimedUntil: until }
-      this.#replace(event, { ...next, dueFrom: until, dueBy: until })
-      return { id, ...event.change, createdAt: event.createdAt, attempts, claim }
-    })
+    const claimed = this.#claimed(oldest, input?.limit ?? DEFAULT_LIMIT, isLast).map(
+      ({ event, id, claim }) => {
+        const attempts = event.attempts + 1
+        const next = { ...event, id, hasOwnId: true, attempts, claim, claimedUntil: until }
+        this.#replace(event, { ...next, dueFrom: until, dueBy: until })
+        return { id, ...event.change, createdAt: event.createdAt, attempts, claim }
+      },
+    )
     return ok(claimed)
   }
 
@@ -124,14 +127,33 @@ export class EventModel extends ObjectModel {
     return oldest.dueBy > now ? oldest.dueBy : now
   }
 
-  #claimed(oldest: readonly ModelEvent[], limit: number): ChosenClaim[] {
+  /** Claims the events that are due first, those that come last after all others. */
+  #claimed(
+    oldest: readonly ModelEvent[],
+    limit: number,
+    isLast: (event: ModelEvent) => boolean,
+  ): ChosenClaim[] {
     const chosen = this.#chosenClaims(oldest)
     const others = oldest.filter((event) => !chosen?.some((each) => each.event === event))
     const events = chosen?.map(({ event }) => event) ?? []
-    if (chosen && isClaimOrder(events, others, limit, this.now())) return chosen
+    const firstLast = events.findIndex(isLast)
+    const [before, after] =
+      firstLast === -1 ? [events, []] : [events.slice(0, firstLast), events.slice(firstLast)]
+    const isNotLast = (event: ModelEvent) => !isLast(event)
+    if (
+      chosen &&
+      after.every(isLast) &&
+      isClaimOrder(before, others.filter(isNotLast), limit, this.now()) &&
+      isClaimOrder(after, others.filter(isLast), limit - before.length, this.now())
+    ) {
+      return chosen
+    }
     return oldest
       .filter(({ dueFrom }) => dueFrom <= this.now())
-      .sort((a, b) => compare(a.dueFrom, b.dueFrom) || a.number - b.number)
+      .sort(
+        (a, b) =>
+          Number(isLast(a)) - Number(isLast(b)) || compare(a.dueFrom, b.dueFrom) || a.number - b.number,
+      )
       .slice(0, limit)
       .map((event) => ({ event, id: event.id, claim: `claim ${++this.#claims}` }))
   }

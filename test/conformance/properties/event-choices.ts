@@ -7,6 +7,7 @@ import type {
 import { HOUR, SECOND } from '../clock.js'
 import type { Choice, ScriptState } from './choices.js'
 import { literal, often, wordOf } from './choices.js'
+import { word } from './vocabulary.js'
 
 /** A claim by number, the latest first. `retry` is in milliseconds from now. */
 export interface PickedClaim {
@@ -50,6 +51,12 @@ export const extendedClaims: Choice<readonly PickedClaim[], readonly ExtendClaim
 }
 
 export const claimedKey = wordOf('keys', fc.nat(2))
+
+/** Scopes by number. */
+export const lastScopes: Choice<readonly number[], readonly string[]> = {
+  arbitrary: fc.array(fc.nat(2), { maxLength: 2 }),
+  resolve: (numbers, { script }) => numbers.map((number) => word(script.vocabulary.scopes, number)),
+}
 
 export const claimSeconds = often(literal(fc.constantFrom(1, 60, 3600)))
 

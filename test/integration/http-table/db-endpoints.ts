@@ -209,15 +209,6 @@ export function describeDbEndpoints(serve: Serve): void {
       }
     })
 
-    it('ignores one slash at the end of a path', async () => {
-      expect((await get('/db/objects/?route=photos')).json).toEqual({ objects: [photo] })
-      const json = { filename: 'a.png', contentType: 'image/png', size: 3 }
-      const begun = await exchange(baseURL, { request: 'POST /upload/', json })
-      expect(begun).toMatchObject({ status: 201, json: { object: { status: 'pending' } } })
-      const refused = await exchange(baseURL, { request: 'POST /db/object/', as: null })
-      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
-    })
-
     it('returns NOT_FOUND for any other path', async () => {
       for (const path of unknownPaths) {
         for (const method of ['GET', 'POST', 'OPTIONS']) {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { StorageError } from '@svc/db'
 import { createReport } from '../../../src/core/reporter.js'
+import { ManualClock, MINUTE } from '../../conformance/clock.js'
 
 const request = new Request('http://localhost/')
 const context = { request, operation: 'db.listObjects' }
@@ -71,5 +72,27 @@ describe('a report', () => {
     expect(print).toHaveBeenCalledTimes(1)
     expect(print.mock.calls[0]).toContain(error)
     expect(print.mock.calls[0]![0]).toContain('db.listObjects')
+  })
+
+  it('passes on the same overload ten times a minute, and every failure', () => {
+    const clock = new ManualClock()
+    const listener = vi.fn()
+    const report = createReport(listener, clock.now)
+    const send = (times: number, ...errors: readonly StorageError[]) => {
+      for (let i = 0; i < times; i++) for (const error of errors) report(error, context)
+      return listener.mock.calls.splice(0).length
+    }
+    const full = new StorageError('DATABASE_UNAVAILABLE', { message: '10000 are waiting already.' })
+    const slow = new StorageError('DATABASE_UNAVAILABLE', { message: 'Earlier writes took longer.' })
+    expect(send(50, full, slow)).toBe(20)
+    clock.advance(MINUTE - 1)
+    expect(send(50, full)).toBe(0)
+    clock.advance(1)
+    expect(send(50, full)).toBe(10)
+
+    const cause = new Error('ECONNREFUSED')
+    const lost = new StorageError('DATABASE_UNAVAILABLE', { cause })
+    const unusable = new StorageError('DATABASE_UNAVAILABLE', { message: 'no schema', retryable: false })
+    expect(send(50, lost, unusable, new StorageError('STORAGE_UNAVAILABLE'))).toBe(150)
   })
 })

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb'
 import { createAttemptId } from '../../../core/store/attempt-id.js'
+import { CLAIM_LOOKAHEAD } from '../../../core/store/inputs/index.js'
 import type { ClaimEventsCommand, EventClaim, ExtendClaimsCommand } from '../../../core/store/driver.js'
 import type { StoredEvent } from '../../../core/store/events.js'
 import { abandonedError, type Call } from '../connection/deadline.js'
@@ -41,6 +42,7 @@ const LONGEST_WAIT = 1000
  */
 export function createClaims(namespace: Namespace) {
   const { events } = namespace
+  const oldest = { from: events.collectionName, localField: 'head', foreignField: '_id', as: 'oldest' }
   let window = 1
   let last: Promise<unknown> = Promise.resolve()
 
@@ -56,7 +58,8 @@ export function createClaims(namespace: Namespace) {
 
   /** Finds the queues that are due first, or, with a larger window, some of those. */
   function findDue(call: Call, command: ClaimEventsCommand): Promise<Candidate[]> {
-    const { limit } = command
+    const { limit, lastScopes } = command
+    if (lastScopes.length > 0) return findOfOthers(call, command)
     const first: Document[] = [
       { $match: dueNow(command) },
       { $sort: { ripeAt: 1, _id: 1 } },
@@ -67,13 +70,31 @@ export function createClaims(namespace: Namespace) {
     return findCandidates(call, [...first, ...sample], 'ripe')
   }
 
+  /** Finds the queues that are due first, those of `lastScopes` after all others. */
+  function findOfOthers(call: Call, command: ClaimEventsCommand): Promise<Candidate[]> {
+    const { limit, lastScopes } = command
+    const scope = { $arrayElemAt: ['$oldest.object.scope', 0] }
+    return findCandidates(
+      call,
+      [
+        { $match: dueNow(command) },
+        { $sort: { ripeAt: 1, _id: 1 } },
+        // Of each kind, if both are wanted.
+        { $limit: (command.attempted === null ? 2 : 1) * Math.max(limit, CLAIM_LOOKAHEAD) },
+        { $lookup: oldest },
+        { $set: { isLast: { $in: [scope, { $literal: lastScopes }] } } },
+        { $sort: { isLast: 1, ripeAt: 1, _id: 1 } },
+        { $limit: limit },
+      ],
+      'ripe',
+    )
+  }
+
   /**
    * Runs a pipeline that yields queues, and adds the oldest event of each. If what it reads is rolled back, the claim
    * fails.
    */
   function findCandidates(call: Call, queues: readonly Document[], hint: string): Promise<Candidate[]> {
-    const from = events.collectionName
-    const oldest = { from, localField: 'head', foreignField: '_id', as: 'oldest' }
     const options = { readConcern: { level: 'local' }, batchSize: 1001, hint } as const
     return readWithRetry(namespace, call, ({ session }) =>
       events.aggregate<Candidate>([...queues, { $lookup: oldest }], { session, ...options }).toArray(),
@@ -90,8 +111,9 @@ export function createClaims(namespace: Namespace) {
       oldest.map((event) => ({ queue, event, claim: createAttemptId() })),
     )
     const held = await write(call, command, claims)
+    const isLast = ({ event }: Claim) => Number(command.lastScopes.includes(event.object.scope))
     return held
-      .toSorted((a, b) => a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
+      .toSorted((a, b) => isLast(a) - isLast(b) || a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
       .map(({ queue, event, claim }) => ({ ...readEvent(event), attempts: (queue.attempts ?? 0) + 1, claim }))
   }
 

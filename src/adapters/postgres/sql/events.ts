@@ -1,5 +1,6 @@
+import { CLAIM_LOOKAHEAD } from '../../../core/store/inputs/index.js'
 import { digestOf, lockOf, WRITABLE } from './fragments.js'
-import { milliseconds, objectText } from './rows.js'
+import { milliseconds, objectText, objectValueIn } from './rows.js'
 import { relation } from './tables.js'
 
 /** A setting of the transaction: the time of a removal in milliseconds since 1970, see {@link RECORD_EVENT}. */
@@ -112,13 +113,28 @@ const lockHeld = (columns: string) => `
         AND e.attempts = s.claim FOR UPDATE
     ) h`
 
-/** Selects the events that are due first, of those that were never claimed or of all others, and locks them. */
-const dueOf = (kind: 'attempts = 0' | 'attempts > 0', isWanted: string) => `
+/** Selects the events that are due first, of those that were never claimed and of all others. */
+const firstOfBothKinds = (columns: string, condition: string, end: string) =>
+  [
+    ['attempts = 0', 'p_attempted IS NOT TRUE'],
+    ['attempts > 0', 'p_attempted IS NOT FALSE'],
+  ].map(
+    ([kind, isWanted]) => `
         SELECT * FROM (
-          SELECT e.id, e.ctid AS place, e.due_at FROM {schema}.events e
-          WHERE e.is_first AND e.${kind} AND e.due_at <= p_now AND ${isWanted}
-          ORDER BY e.due_at, e.id LIMIT p_limit FOR UPDATE SKIP LOCKED
-        ) k`
+          SELECT e.id, e.due_at, ${columns} FROM {schema}.events e
+          WHERE e.is_first AND e.${kind} AND e.due_at <= p_now AND ${isWanted} AND ${condition}
+          ORDER BY e.due_at, e.id ${end}
+        ) k`,
+  ).join(`
+        UNION ALL`)
+
+/** Locks the events to claim, at most `p_limit`. */
+const claimable = (condition: string) => `SELECT u.id, u.place FROM (${firstOfBothKinds(
+  'e.ctid AS place',
+  condition,
+  'LIMIT p_limit FOR UPDATE SKIP LOCKED',
+)}
+      ) u ORDER BY u.due_at, u.id LIMIT p_limit`
 
 /**
  * Implements `claimEvents`, `settleEvents` and `extendClaims` of core/store/driver.ts. Locked rows are updated by their
@@ -134,7 +150,7 @@ const dueOf = (kind: 'attempts = 0' | 'attempts > 0', isWanted: string) => `
  */
 export const DELIVER_EVENTS = `
 CREATE OR REPLACE FUNCTION {schema}.claim_events_v1(
-  p_bucket text, p_key text, p_attempted boolean, p_limit int, p_now timestamptz, p_until timestamptz
+  p_bucket text, p_key text, p_attempted boolean, p_limit int, p_now timestamptz, p_until timestamptz, p_last json
 )
 RETURNS TABLE (
   object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz,
@@ -146,14 +162,33 @@ AS $body$
 DECLARE
   of_object uuid;
   oldest bigint;
+  last text[];
   ids bigint[];
   places tid[];
+  more bigint[];
+  more_places tid[];
 BEGIN${WRITABLE}
-  IF p_key IS NULL THEN
+  IF p_last IS NOT NULL THEN
+    last := ARRAY(SELECT pg_catalog.json_array_elements_text(p_last));
+    -- As an expression, the mark does not match the condition of an index.
+    SELECT coalesce(pg_catalog.array_agg(d.id), '{}'), coalesce(pg_catalog.array_agg(d.place), '{}')
+    INTO ids, places FROM (
+      SELECT e.id, e.ctid AS place FROM {schema}.events e
+      WHERE e.id = ANY (ARRAY(
+          SELECT u.id FROM (${firstOfBothKinds('e.object', 'true', `LIMIT ${CLAIM_LOOKAHEAD}`)}
+          ) u WHERE ${objectValueIn('u.object', 'scope')} <> ALL (last) ORDER BY u.due_at, u.id LIMIT p_limit
+        )) AND e.is_first::int = 1 AND e.due_at <= p_now AND coalesce(p_attempted = (e.attempts > 0), true)
+      ORDER BY e.due_at, e.id FOR UPDATE SKIP LOCKED
+    ) d;
+    p_limit := p_limit - pg_catalog.cardinality(ids);
+    SELECT pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.place) INTO more, more_places FROM (
+      ${claimable('e.id <> ALL (ids)')}
+    ) d;
+    ids := ids || more;
+    places := places || more_places;
+  ELSIF p_key IS NULL THEN
     SELECT pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.place) INTO ids, places FROM (
-      SELECT u.id, u.place FROM (${dueOf('attempts = 0', 'p_attempted IS NOT TRUE')}
-        UNION ALL${dueOf('attempts > 0', 'p_attempted IS NOT FALSE')}
-      ) u ORDER BY u.due_at, u.id LIMIT p_limit
+      ${claimable('true')}
     ) d;
   ELSE
     of_object := ${digestOf('p_bucket', 'p_key')};
@@ -258,7 +293,7 @@ const columns = (row: string) =>
   `${milliseconds(`${row}.created_at`)}, ${row}.attempts`
 
 export const EVENT_STATEMENTS = {
-  claim: `SELECT ${columns('r')} FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz) r`,
+  claim: `SELECT ${columns('r')} FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz, $7::json) r`,
   // These two return the last part of each event id.
   settle: 'SELECT r.id FROM {schema}.settle_events_v1($1::json) AS r(id)',
   extend: 'SELECT r.id FROM {schema}.extend_claims_v1($1::json, $2::timestamptz) AS r(id)',

@@ -9,12 +9,17 @@ import {
   PAGE,
   readQuery,
   text,
+  texts,
   type InputOf,
   type ReadOf,
 } from './fields.js'
 
 const claimSeconds = optional(integer(1, 3600), () => 60)
 const MAX_ENTRIES = 1000
+const MAX_LAST_SCOPES = 1000
+
+/** How many events of each kind, those that are due first, a claim searches for other owners than `lastScopes`. */
+export const CLAIM_LOOKAHEAD = 250
 
 const CLAIM_EVENTS = {
   ...PAGE,
@@ -26,6 +31,11 @@ const CLAIM_EVENTS = {
   key: optional(text('key')),
   /** `true`: only events that were claimed before. `false`: only events that never were. Default: both. */
   attempted: optional(boolean),
+  /**
+   * Owners whose events come after those of all others, at most 1000. A store finds others among the 250 events that are due
+   * first. Has no effect with `key`.
+   */
+  lastScopes: optional(texts('scope', MAX_LAST_SCOPES), () => []),
 }
 export interface ClaimEventsInput extends InputOf<typeof CLAIM_EVENTS> {}
 export interface ClaimEventsCommand {
@@ -34,17 +44,22 @@ export interface ClaimEventsCommand {
   readonly reference: ObjectReference | null
   /** Whether the events must have been claimed before. `null`: both kinds. */
   readonly attempted: boolean | null
+  /** The owners whose events come last, or none. Empty with `reference`. */
+  readonly lastScopes: readonly string[]
   readonly now: Date
   /** The end of the claims. */
   readonly until: Date
 }
 
 export function claimEventsCommand(input: ClaimEventsInput | undefined, now: Date): ClaimEventsCommand {
-  const { limit, claimSeconds, bucket, key, attempted } = readQuery(CLAIM_EVENTS, input ?? {})
+  const { limit, claimSeconds, bucket, key, attempted, lastScopes } = readQuery(CLAIM_EVENTS, input ?? {})
   if (bucket === null && key !== null) throw invalid('bucket', 'must be given together with key.')
   if (key === null && bucket !== null) throw invalid('key', 'must be given together with bucket.')
   const reference = bucket !== null && key !== null ? { bucket, key } : null
-  return { limit, reference, attempted, now, until: endOfClaim(claimSeconds, now) }
+  return {
+    ...{ limit, reference, attempted, now, until: endOfClaim(claimSeconds, now) },
+    lastScopes: reference ? [] : lastScopes,
+  }
 }
 
 /** Databases accept no date after the last one. */

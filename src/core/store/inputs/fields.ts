@@ -12,14 +12,16 @@ import {
   checkSize,
   checkText,
   invalid,
+  shown,
   TEXT_LIMITS,
   type QuotaLimits,
   type TextField,
 } from '../validation/checks.js'
 import { checkMetadata, MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../validation/metadata.js'
 
-/** What a field holds, for those who store it. Only reads have a `position`. */
-export type FieldKind = 'text' | 'id' | 'number' | 'date' | 'boolean' | 'metadata' | 'quota' | 'position'
+/** What a field holds, for those who store it. Only reads have a `position`, and only claims of events have `texts`. */
+export type FieldKind =
+  'text' | 'texts' | 'id' | 'number' | 'date' | 'boolean' | 'metadata' | 'quota' | 'position'
 
 /** One field of an input: what callers pass (`Given`) and what drivers receive (`Read`). */
 export interface Field<Given, Read, IsRequired extends boolean = boolean> {
@@ -118,6 +120,17 @@ export function text(limits: TextField): RequiredField<string> {
   const more = unit === 'characters' ? {} : { description: `At most ${max} ${unit}.` }
   const schema = { type: 'string', minLength: 1, maxLength: max, ...more }
   return required('text', schema, (name, value) => checkText(limits, value, name))
+}
+
+/** At most `max` texts. Errors name the text. */
+export function texts(limits: TextField, max: number): RequiredField<readonly string[]> {
+  const schema = { type: 'array', maxItems: max, items: text(limits).schema }
+  return required('texts', schema, (name, value) => {
+    if (!Array.isArray(value)) throw invalid(name, `must be an array (got ${shown(value)}).`)
+    if (value.length > max) throw invalid(name, `must have at most ${max} items (got ${value.length}).`)
+    // Not `map`, which would skip the holes of a sparse array.
+    return Array.from(value, (item: unknown, index) => checkText(limits, item, `${name}[${index}]`))
+  })
 }
 
 export const oneOf = <const Value extends string>(allowed: readonly Value[]) =>

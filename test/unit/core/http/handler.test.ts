@@ -17,10 +17,15 @@ function endpoint(method: Endpoint['method'], path: Endpoint['path'], run: Endpo
 
 const responding = (body: object) => async () => ({ status: 200, body }) as const
 
-function handlerOf(endpoints: readonly Endpoint[], subtrees: readonly Subtree[] = [], basePath = '/api/s3') {
+function handlerOf(
+  endpoints: readonly Endpoint[],
+  subtrees: readonly Subtree[] = [],
+  basePath = '/api/s3',
+  trailingSlash: boolean | null = null,
+) {
   const report = vi.fn()
   const resolveScope = vi.fn(async () => 'user:1')
-  const handler = createHandler({ basePath, endpoints, subtrees, report, resolveScope })
+  const handler = createHandler({ basePath, trailingSlash, endpoints, subtrees, report, resolveScope })
   const ask = (method: string, path: string, options?: HandlerOptions) =>
     handler(new Request(`http://localhost:3000${path}`, { method }), options)
   return { handler, ask, report, resolveScope }
@@ -51,6 +56,19 @@ describe('the router', () => {
     if (status === 405)
       expect(response.headers.get('allow')).toBe(path === '/api/s3/act' ? 'POST' : 'GET, HEAD, DELETE')
     expect(resolveScope).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    ['by default', undefined, undefined, true],
+    ['never for a binding', undefined, false, false],
+    ['for a binding if the server does', true, false, true],
+    ['never if the server does not', false, undefined, false],
+  ])('ignores one slash at the end of a path: %s', async (_, ofServer, ofCaller, isIgnored) => {
+    const { ask } = handlerOf(table, [], '/api/s3', ofServer ?? null)
+    const options = ofCaller === undefined ? {} : { trailingSlash: ofCaller }
+    expect((await ask('GET', '/api/s3/thing/', options)).status).toBe(isIgnored ? 200 : 404)
+    expect((await ask('POST', '/api/s3/thing/', options)).status).toBe(isIgnored ? 405 : 404)
+    expect((await ask('GET', '/api/s3/thing//', options)).status).toBe(404)
   })
 
   it('accepts null in place of options, as some runtimes pass it', async () => {

@@ -11,9 +11,14 @@ export function recordingStore() {
 }
 
 /** Makes an object active, or replaces it. Returns its attempt id. */
-export async function activate(store: StorageObjectStore, key: string, clock: ManualClock): Promise<string> {
+export async function activate(
+  store: StorageObjectStore,
+  key: string,
+  clock: ManualClock,
+  scope = 'user:1',
+): Promise<string> {
   const id = createAttemptId({ now: clock.now })
-  const attempt = { scope: 'user:1', ...at(key), declaredSize: 1, expiresAt: clock.in(HOUR), overwrite: true }
+  const attempt = { scope, ...at(key), declaredSize: 1, expiresAt: clock.in(HOUR), overwrite: true }
   await store.reserve({ ...attempt, id })
   await store.confirm({ ...at(key), id, size: 1 })
   return id

@@ -7,6 +7,8 @@ import { filesBelow } from '../temporary-folder.js'
 import { diskService } from './disk-service.js'
 import { watchEveryFile } from './file-handles.js'
 
+const DAY = 24 * HOUR
+
 afterEach(() => vi.restoreAllMocks())
 
 describe('the directory of diskStorage', () => {
@@ -31,7 +33,13 @@ describe('the directory of diskStorage', () => {
       expect((await put({ ...upload, key }, HELLO)).status).toBe(200)
     }
     expect(readdirSync(join(directory, '..'))).toEqual(['storage'])
-    expect(readdirSync(directory).sort()).toEqual(['drafts', 'objects', 'signing-secret', 'uploads'])
+    expect(readdirSync(directory).sort()).toEqual([
+      'drafts',
+      'objects',
+      'removed',
+      'signing-secret',
+      'uploads',
+    ])
   })
 
   it('contains nothing of removed and refused uploads', async () => {
@@ -99,6 +107,33 @@ describe('drafts', () => {
     utimesSync(join(drafts, 'subfolder'), 0, 0)
 
     expect((await put(upload, HELLO)).status).toBe(200)
-    expect(readdirSync(drafts).sort()).toEqual(['new', 'running', 'subfolder'])
+    await expect.poll(() => readdirSync(drafts).sort()).toEqual(['new', 'running', 'subfolder'])
+  })
+})
+
+describe('the names of removed objects', () => {
+  const removedIn = (directory: string) => filesBelow(join(directory, 'removed'))
+
+  it('have files of their own, and go with the first write after an hour in which their time has ended', async () => {
+    const { directory, storage, clock, upload, put } = diskService()
+    const at = (key: string) => ({ ...upload, key, expiresAt: clock.in(DAY) })
+    await storage.remove({ ...at('short'), writableUntil: clock.in(HOUR) })
+    await storage.remove({ ...at('long'), writableUntil: clock.in(3 * HOUR) })
+    expect(readdirSync(join(directory, 'drafts'))).toEqual([])
+    expect(removedIn(directory)).toHaveLength(2)
+    clock.advance(HOUR)
+    expect((await put(at('first'), HELLO)).status).toBe(200)
+    await expect.poll(() => removedIn(directory)).toHaveLength(1)
+    expect((await put(at('long'), HELLO)).status).toBe(409)
+    clock.advance(3 * HOUR)
+    expect((await put(at('long'), HELLO)).status).toBe(200)
+    await expect.poll(() => removedIn(directory)).toEqual([])
+  })
+
+  it('are not kept if no URL can write there any more', async () => {
+    const { directory, storage, clock, upload } = diskService()
+    await storage.remove({ ...upload, writableUntil: clock.now() })
+    await storage.remove({ ...upload, writableUntil: null })
+    expect(removedIn(directory)).toEqual([])
   })
 })

@@ -55,7 +55,7 @@ describe('a directory that', () => {
 
   it('is deleted just before an upload is not created again', async () => {
     const directory = join(temporaryFolder(), 'storage')
-    const byteStore = createDiskByteStore(diskLayout(directory))
+    const byteStore = createDiskByteStore(diskLayout(directory), () => undefined)
     expect(await byteStore.describe('files', 'a')).toBeNull()
     rmSync(directory, { recursive: true })
     async function* chunks() {
@@ -76,7 +76,7 @@ describe('a directory that', () => {
     expect((await service.put(service.upload, HELLO)).status).toBe(200)
   })
 
-  it.each(['objects', 'drafts'])('has lost its %s folder refuses uploads', async (folder) => {
+  it.each(['objects', 'drafts', 'removed'])('has lost its %s folder refuses uploads', async (folder) => {
     const { directory, storage, upload, put } = await serviceWithObject()
     await storage.remove(upload)
     rmSync(join(directory, folder), { recursive: true })

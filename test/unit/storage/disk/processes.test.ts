@@ -84,6 +84,22 @@ describe('several processes with one directory', () => {
     expect(draftsAndClaims(directory)).toEqual([[draft], []])
   })
 
+  it('refuse a URL of an object that another of them has removed, until its time is over', async () => {
+    const { directory, clock, storage, upload, put } = diskService()
+    const day = { ...upload, expiresAt: clock.in(24 * HOUR) }
+    expect((await put(day, 'hello')).status).toBe(200)
+    const writableUntil = clock.in(2 * HOUR).getTime()
+    const task = { kind: 'remove', directory, time: clock.time, key: upload.key, writableUntil } as const
+    await program.start(task).messages(1)
+    expect(await codeOf(await put(day, 'other'))).toEqual([409, 'KEY_CONFLICT', undefined])
+    expect(await storage.head(upload)).toBeNull()
+    // By the clock of that process its time is over, so its own sweep may forget the name.
+    clock.moveTo(new Date(writableUntil))
+    const later = { ...task, time: clock.time, key: 'another', writableUntil: clock.in(HOUR).getTime() }
+    await program.start(later).messages(1)
+    expect((await put(day, 'other')).status).toBe(200)
+  })
+
   it('do not wait for a process on another host', async () => {
     const { directory, storage, upload, put } = diskService()
     await storage.signUpload(upload)
@@ -137,7 +153,8 @@ describe('a process that is killed', () => {
 
     const old = new Date(statSync(join(directory, 'signing-secret')).mtimeMs - 25 * HOUR)
     utimesSync(join(directory, 'drafts', draft!), old, old)
-    expect((await put({ ...upload, key: 'other' }, 'hello')).status).toBe(200)
-    expect(readdirSync(join(directory, 'drafts'))).toEqual([])
+    clock.advance(HOUR)
+    expect((await put({ ...upload, key: 'other', expiresAt: clock.in(HOUR) }, 'hello')).status).toBe(200)
+    await expect.poll(() => readdirSync(join(directory, 'drafts'))).toEqual([])
   })
 })

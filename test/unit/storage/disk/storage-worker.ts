@@ -13,10 +13,11 @@ export type WorkerTask = {
   | { readonly kind: 'race'; readonly keys: readonly string[]; readonly content: string }
   | { readonly kind: 'stall'; readonly upload: SignedUpload; readonly chunks: number }
   | { readonly kind: 'fill' | 'fill-in-parts'; readonly callers: number }
+  | { readonly kind: 'remove'; readonly key: string; readonly writableUntil: number }
 )
 
 export type WorkerMessage =
-  | { readonly event: 'ready' | 'stalled' }
+  | { readonly event: 'ready' | 'stalled' | 'removed' }
   | { readonly event: 'raced'; readonly statuses: readonly number[]; readonly downloads: readonly string[] }
   | { readonly event: 'stored'; readonly key: string; readonly content: string }
 
@@ -112,12 +113,20 @@ async function fill(task: Task<'fill' | 'fill-in-parts'>): Promise<void> {
   await Promise.all(Array.from({ length: task.callers }, (_, name) => caller(name)))
 }
 
+async function remove({ directory, time, key, writableUntil }: Task<'remove'>): Promise<void> {
+  const storage = diskStorage({ directory, now: () => new Date(time) })
+  await storage.remove({ bucket: 'files', key, writableUntil: new Date(writableUntil) })
+  send({ event: 'removed' })
+}
+
 process.once('message', (task: WorkerTask) => {
   switch (task.kind) {
     case 'race':
       return void race(task)
     case 'stall':
       return void stall(task)
+    case 'remove':
+      return void remove(task)
     case 'fill':
     case 'fill-in-parts':
       return void fill(task)

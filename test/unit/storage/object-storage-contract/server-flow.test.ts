@@ -8,6 +8,7 @@ import {
   outcomesOf,
   startService,
 } from '../../server/service.js'
+import { begun, complete } from '../../server/multipart/in-parts.js'
 import { codeOf } from './bucket-service.js'
 import { gatedBody } from './gated-body.js'
 import { storages } from './storages.js'
@@ -66,6 +67,15 @@ describe.each(storages)('a server with $name', (kind) => {
     expect(await codeOf(await ann.put(upload, bytesOfSize(3, 2)))).toEqual([409, 'KEY_CONFLICT', undefined])
     expect((await ann.handler(new Request(url))).status).toBe(404)
     expect((await ann.upload({ size: 3 }, 2)).key).toBe(object.key)
+    expect(service.reported).toEqual([])
+  })
+
+  it('completes an empty upload in parts for each of two calls at once', async () => {
+    const { service, ann } = started()
+    const parts = await begun(ann, { size: 0 })
+    const responses = await Promise.all([complete(ann, parts), complete(ann, parts)])
+    expect(responses.map(({ status }) => status)).toEqual([200, 200])
+    expect(await service.objects.countByScope('user:ann', 'active')).toBe(1)
     expect(service.reported).toEqual([])
   })
 
