@@ -21,8 +21,8 @@ import {
 } from './faults.js'
 import { routerReason, startCluster } from './sharded-databases.js'
 
-/** How long faults go on: on a replica set, and on a sharded cluster. */
-const MINUTES = Number(process.env['MONGODB_FAULT_MINUTES'] ?? 20)
+/** How long faults go on: on a replica set, and on a sharded cluster. At night, all long runs are wanted. */
+const MINUTES = Number(process.env['MONGODB_FAULT_MINUTES'] ?? (process.env['CI_LONG'] === '1' ? 20 : 4))
 /** Successful calls of each process between two faults. */
 const CALLS_BETWEEN = 20
 

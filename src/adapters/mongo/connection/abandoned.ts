@@ -25,11 +25,12 @@ interface IdleSession {
   readonly id: Binary
   /** Changes with every command of the session. */
   readonly activity: string
-  /** When this activity was first seen. */
+  /** A time after this activity was first seen. */
   readonly since: number
 }
 
 interface Looks {
+  /** When the last look ended. Infinite while one is in progress. */
   last: number
   idle: ReadonlyMap<string, IdleSession>
 }
@@ -48,19 +49,24 @@ export function endAbandoned(namespace: Namespace, call: Call): void {
   const known = looks.get(namespace.client) ?? { last: -Infinity, idle: new Map() }
   if (now - call.since < PATIENCE || now - known.last < INTERVAL) return
   looks.set(namespace.client, known)
-  known.last = now
-  look(namespace, known, now).catch(() => {})
+  known.last = Infinity
+  void look(namespace, known)
+    .catch(() => {})
+    .finally(() => (known.last = performance.now()))
 }
 
-async function look(namespace: Namespace, known: Looks, now: number): Promise<void> {
+async function look(namespace: Namespace, known: Looks): Promise<void> {
+  const start = performance.now()
+  const found = await findIdle(namespace)
+  const seenAt = performance.now()
   const idle = new Map<string, IdleSession>()
-  for (const { id, key, activity } of await findIdle(namespace)) {
+  for (const { id, key, activity } of found) {
     const before = known.idle.get(key)
-    const since = before?.activity === activity ? before.since : now
+    const since = before?.activity === activity ? before.since : seenAt
     idle.set(key, { id, activity, since })
   }
   known.idle = idle
-  const abandoned = [...idle.values()].filter(({ since }) => now - since >= LONGEST_PAUSE)
+  const abandoned = [...idle.values()].filter(({ since }) => start - since >= LONGEST_PAUSE)
   if (abandoned.length > 0) {
     await runCommand(namespace, { killSessions: abandoned.map(({ id }) => ({ id })) })
   }
