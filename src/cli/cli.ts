@@ -69,7 +69,7 @@ export async function runCli(
 
   async function run(
     work: (
-      surroundings: Omit<Session, 'store' | 'database' | 'advice'>,
+      surroundings: Omit<Session, 'store' | 'database'>,
       options: GlobalOptions,
     ) => Promise<ExitCode | undefined>,
     databaseOf: () => FoundDatabase | null = () => null,
@@ -107,8 +107,8 @@ export async function runCli(
           const connectTimeoutMs = options.connectTimeout * 1000
           const opened = await kind.open({ ...adapterOptions, url: url.text, namespace, connectTimeoutMs })
           try {
-            const { store, advice } = opened
-            return await work({ ...surroundings, store, advice, database })
+            const { store } = opened
+            return await work({ ...surroundings, store, database })
           } finally {
             await opened.close()
           }

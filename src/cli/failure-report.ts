@@ -21,12 +21,14 @@ const ADVICE: Readonly<Record<string, string>> = {
   '28P01': CHECK_LOGIN,
   '3D000': 'Check the database name at the end of the URL, or create the database.',
   '42501': CHECK_RIGHTS,
-  // MongoDB's codes are numbers.
-  '13': CHECK_RIGHTS,
-  '18': `${CHECK_LOGIN} If the user is defined in another database, add ?authSource=admin.`,
-  '8000': CHECK_LOGIN,
   MongoServerSelectionError:
     'No server was available in time. Check hosts and ports, and replicaSet and TLS if the URL sets them.',
+}
+
+/** Advice by the message, for MongoDB, whose services have one code for many reasons. */
+const ADVICE_BY_MESSAGE: Readonly<Record<string, string>> = {
+  'MongoDB rejected the login.': `${CHECK_LOGIN} If the user is defined in another database, add ?authSource=admin.`,
+  'The MongoDB user lacks a privilege that the adapter needs.': CHECK_RIGHTS,
 }
 
 /** Redacts the URL of the database and its passwords, which drivers may repeat in their messages. */
@@ -71,6 +73,8 @@ function adviceFor(
 ): readonly string[] {
   // The library names the method; the command line has a command for it.
   if (/run migrate\(\)\.$/i.test(error.message)) return [`Run: svc-db migrate${optionOf(database)}`]
+  const byMessage = ADVICE_BY_MESSAGE[error.message]
+  if (byMessage !== undefined) return [byMessage]
   const byCode = new Set(causes.flatMap(({ code }) => (code === null ? [] : (ADVICE[code] ?? []))))
   return byCode.size > 0 ? [...byCode] : causes.flatMap(({ name }) => ADVICE[name] ?? []).slice(0, 1)
 }

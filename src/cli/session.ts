@@ -10,8 +10,6 @@ import type { Item, Output } from './output.js'
 export interface Session {
   readonly store: StorageObjectStore
   readonly database: FoundDatabase
-  /** Returns advice about the server's settings. */
-  readonly advice: () => Promise<readonly string[]>
   readonly output: Output
   readonly interruption: Interruption
 }

@@ -27,6 +27,8 @@ export const MONGODB: ServerKind = {
 export interface Member {
   /** Connects to this member only. */
   readonly url: string
+  /** The process, which is another one after a restart. */
+  readonly pid: number
   /** Kills the process with SIGKILL and resolves once it is gone. */
   kill(): Promise<void>
   /** Restarts it with the same data and port, and resolves once it responds. */
@@ -53,6 +55,8 @@ export interface ReplicaSetOptions {
   readonly transactionSeconds?: number
   /** Whether members accept `configureFailPoint`. Default: `false`. */
   readonly failPoints?: boolean
+  /** Returns the host by which clients and the other members reach a member. Default: its own. */
+  readonly advertise?: (host: string) => Promise<string>
 }
 
 const NAME = 'tests'
@@ -82,6 +86,7 @@ export async function startReplicaSet(
     signIn = false,
     transactionSeconds,
     failPoints = false,
+    advertise = (host) => Promise.resolve(host),
   }: ReplicaSetOptions,
 ): Promise<ReplicaSet> {
   return startInFolder('mongod', null, async (folder) => {
@@ -91,7 +96,7 @@ export async function startReplicaSet(
     if (transactionSeconds !== undefined) settings.push(...endTransactionsAfter(transactionSeconds))
     const members: Member[] = []
     for (let i = 0; i < count; i++) members.push(await startMember(folder, program, `data-${i}`, settings))
-    const hosts = members.map(({ url }) => new URL(url).host)
+    const hosts = await Promise.all(members.map(({ url }) => advertise(new URL(url).host)))
     const config = {
       _id: NAME,
       writeConcernMajorityJournalDefault: durable,
@@ -144,7 +149,14 @@ export async function startMember(
     (port) => ['--port', String(port), ...settings],
     (port) => responds(urlOf(port)),
   )
-  return { url: urlOf(server.port), kill: () => server.kill(), restart: () => server.restart() }
+  return {
+    url: urlOf(server.port),
+    get pid() {
+      return server.pid
+    },
+    kill: () => server.kill(),
+    restart: () => server.restart(),
+  }
 }
 
 /** Returns whether a server responds. */

@@ -26,9 +26,10 @@ export interface ShardedClusterOptions {
   readonly journalInterval?: number
   /** Whether shards accept `configureFailPoint`. Default: `false`. */
   readonly failPoints?: boolean
+  /** Seconds for which a process or a shard that is killed leaves transactions open. Default: 5. MongoDB's own default: 60. */
+  readonly transactionSeconds?: number
 }
 
-const TRANSACTION_SECONDS = 5
 /** How long a move of a chunk waits for the locks of other calls. MongoDB's own 500 ms are too short on a busy machine. */
 const MOVES_WAIT = ['--setParameter', 'migrationLockAcquisitionMaxWaitMS=30000'] as const
 
@@ -38,12 +39,12 @@ export async function startShardedCluster({
   mongos,
   journalInterval,
   failPoints = false,
+  transactionSeconds = 5,
 }: ShardedClusterOptions): Promise<ShardedCluster> {
   return startInFolder('mongos', null, async (folder) => {
     async function startSet(name: string, role: '--configsvr' | '--shardsvr'): Promise<Member> {
       const settings = ['--replSet', name, role, '--wiredTigerCacheSizeGB', '0.25', ...MOVES_WAIT]
-      // A process or a shard that is killed leaves transactions open for so long, by default a minute.
-      settings.push(...endTransactionsAfter(TRANSACTION_SECONDS))
+      settings.push(...endTransactionsAfter(transactionSeconds))
       if (failPoints) settings.push(...ALLOW_FAIL_POINTS)
       if (journalInterval !== undefined) settings.push('--journalCommitInterval', String(journalInterval))
       const member = await startMember(folder, mongod, name, settings)

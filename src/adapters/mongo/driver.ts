@@ -7,6 +7,7 @@ import { createDeadline, type Call } from './connection/deadline.js'
 import { databaseError } from './connection/failures.js'
 import { runCommand, type Namespace } from './connection/namespace.js'
 import { readWithRetry, type Read } from './connection/reads.js'
+import { selectionError, whyUnreachable } from './connection/topology.js'
 import { transact, type Transaction } from './connection/transactions.js'
 import { countsIn, usageIn } from './documents/scope-document.js'
 import { countEvents, listEvents } from './reads/events.js'
@@ -36,14 +37,17 @@ export interface MongoDriverOptions {
 }
 
 export function createMongoDriver({ namespace, timeout, events = null }: MongoDriverOptions): StoreDriver {
-  const withDeadline = createDeadline(timeout)
-  const withRecountDeadline = createDeadline(timeout * RECOUNT_FACTOR)
+  const deadline = (milliseconds: number, writes: boolean) =>
+    createDeadline({ timeout: milliseconds, writes, whyUnreachable: () => whyUnreachable(namespace.client) })
+  const whileWriting = deadline(timeout, true)
+  const whileReading = deadline(timeout, false)
+  const whileRecounting = deadline(timeout * RECOUNT_FACTOR, false)
   const state = createStateCheck(namespace)
   const runKeyWrite = createKeyWrites(namespace, () => state.recordsEvents)
   const claims = createClaims(namespace)
 
   /** Runs a call with a deadline, checks the schema first, and maps errors. */
-  function run<T>(work: (call: Call) => Promise<T>, limit = withDeadline): Promise<T> {
+  function run<T>(work: (call: Call) => Promise<T>, limit = whileWriting): Promise<T> {
     return limit(async (call) => {
       try {
         await state.check(call)
@@ -54,11 +58,14 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
     })
   }
 
-  const read = <T>(query: Read<T>, limit = withDeadline) =>
+  const read = <T>(query: Read<T>, limit = whileReading) =>
     run((call) => readWithRetry(namespace, call, query), limit)
+  /** Runs what only reads, whatever the schema. */
+  const repeat = <T>(query: (call: Call) => Promise<T>) =>
+    whileReading((call) => readWithRetry(namespace, call, () => query(call)).catch(rethrow))
   const inTransaction = <T>(work: (transaction: Transaction) => Promise<T>) =>
     run((call) => transact({ namespace, call }, work))
-  const recounted = (scope: string | null) => read(recount(scope), withRecountDeadline)
+  const recounted = (scope: string | null) => read(recount(scope), whileRecounting)
   const write = <Write extends KeyWrite>(keyWrite: Write, scope?: string) =>
     run((call) => runKeyWrite(call, keyWrite, scope))
 
@@ -114,7 +121,7 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
     extendClaims: (command) => run((call) => claims.extend(call, command)),
     listEvents: async (query) => read(listEvents(query)),
     countEvents: (query) => read(countEvents(query)),
-    recordsEvents: async () => (await run((call) => readState(namespace, call))).events,
+    recordsEvents: async () => (await run((call) => readState(namespace, call), whileReading)).events,
 
     listLeftovers: (query) => read(listLeftovers(query)),
     listDueLeftovers: (query) => read(listDueLeftovers(query)),
@@ -144,13 +151,13 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
       }
     },
 
-    async migrate() {
-      const result = await migrate(namespace, events, withDeadline).catch(rethrow)
+    async migrate(options) {
+      const result = await migrate(namespace, events, { ...options, limit: whileWriting }).catch(rethrow)
       state.forget()
       return result
     },
 
-    verify: () => withDeadline((call) => verify(namespace, call)).catch(rethrow),
+    verify: () => repeat((call) => verify(namespace, call)),
     checkUsage: async (scope) => differences(await recounted(scope)),
     async repairUsage(scope) {
       const repaired: Recount[] = []
@@ -161,7 +168,7 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
     },
 
     async ping() {
-      await withDeadline(() => runCommand(namespace, { ping: 1 })).catch(rethrow)
+      await repeat(() => runCommand(namespace, { ping: 1 }))
     },
 
     async close() {
@@ -171,7 +178,7 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
 }
 
 function rethrow(error: unknown): never {
-  throw databaseError(error)
+  throw selectionError(error) ?? databaseError(error)
 }
 
 /**

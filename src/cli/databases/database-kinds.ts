@@ -1,4 +1,3 @@
-import type { MongoClient } from 'mongodb'
 import { mongoAdapter } from '../../adapters/mongo/index.js'
 import { postgresAdapter } from '../../adapters/postgres/index.js'
 import type { StorageObjectStore } from '../../index.js'
@@ -18,8 +17,6 @@ export interface OpenOptions {
 /** A store on a connection that this process owns. */
 export interface OpenDatabase {
   readonly store: StorageObjectStore
-  /** Returns advice about the server's settings, as far as the role may read them. */
-  readonly advice: () => Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -90,7 +87,6 @@ export const POSTGRES: DatabaseKind = {
       store: withOption('schema', () =>
         postgresAdapter(pool, { schema: namespace ?? undefined, namedStatements: false, events }),
       ),
-      advice: async () => [],
       close: () => pool.end(),
     }
   },
@@ -118,28 +114,9 @@ export const MONGO: DatabaseKind = {
       store: withOption('prefix', () =>
         mongoAdapter(database, { collectionPrefix: namespace ?? undefined, events }),
       ),
-      advice: () => adviceAbout(client),
       close: () => client.close(),
     }
   },
-}
-
-/** How long calls of the adapter wait by default, in seconds. */
-const CALL_LIMIT = 30
-const LIFETIME = 'transactionLifetimeLimitSeconds'
-
-async function adviceAbout(client: MongoClient): Promise<readonly string[]> {
-  const parameters = await client
-    .db('admin')
-    .command({ getParameter: 1, [LIFETIME]: 1 })
-    // Reading a parameter needs a role that the adapter itself does not.
-    .catch(() => null)
-  const seconds: unknown = parameters?.[LIFETIME]
-  if (typeof seconds !== 'number' || seconds < CALL_LIMIT) return []
-  return [
-    `${LIFETIME} is ${seconds}: a process that is killed within a transaction can block other writes of its scope ` +
-      `for ${seconds} s, and they fail after ${CALL_LIMIT} s. Set it to 15.`,
-  ]
 }
 
 /** Requires a database name, because the driver defaults to `test`. */

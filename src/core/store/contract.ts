@@ -23,12 +23,15 @@ export interface AdoptResult {
 export interface MigrateOptions {
   /** Ends the call, which rejects with the signal's reason. A later call continues. */
   readonly signal?: AbortSignal | null | undefined
-  /** Called while another transaction keeps the migration waiting, and then every 10 seconds. Only Postgres waits for others. */
+  /**
+   * Called while the migration waits, and then every 10 seconds: on Postgres for another transaction, on MongoDB for an index that is
+   * being built.
+   */
   readonly onProgress?: ((progress: MigrationProgress) => unknown) | null | undefined
 }
 
 export interface MigrationProgress {
-  /** A sentence for operators, which names the session. */
+  /** A sentence for operators, which names the session or the indexes. */
   readonly waitingFor: string
 }
 

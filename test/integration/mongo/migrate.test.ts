@@ -130,6 +130,61 @@ describeMongo('the schema in MongoDB', (url) => {
     await expect(migrating).rejects.toThrow(reason)
   })
 
+  it('must not have indexes of others that delete or refuse documents, or a validator', async () => {
+    const store = mongoAdapter(db)
+    await store.migrate()
+    await db.collection('svc_db_objects').createIndexes([
+      { name: 'gone', key: { 'active.createdAt': 1 }, expireAfterSeconds: 3600 },
+      { name: 'once', key: { 'pending.storageKey': 1 }, unique: true, sparse: true },
+      { name: 'harmless', key: { 'active.size': 1 } },
+    ])
+    await db.command({ collMod: 'svc_db_history', validator: { owner: { $exists: true } } })
+    expect(await store.verify()).toEqual([
+      'svc_db_history must not have a validator, which can refuse documents. Drop it.',
+      'Unsafe: index gone of svc_db_objects deletes documents by their age. Drop it.',
+      'Unsafe: index once of svc_db_objects is unique, so it refuses documents. Drop it.',
+    ])
+    await expect(store.migrate()).rejects.toMatchObject({
+      ...UNAVAILABLE,
+      message: 'Unsafe: index gone of svc_db_objects deletes documents by their age. Drop it.',
+    })
+
+    const attempt = (key: string) => ({
+      ...{ scope: 'ann', bucket: 'files', key, storageKey: 'same', declaredSize: 1 },
+      expiresAt: new Date('2100-01-01'),
+    })
+    await store.reserve(attempt('a'))
+    const second = store.reserve(attempt('b'))
+    await expect(second).rejects.toMatchObject(UNAVAILABLE)
+    await expect(second).rejects.toThrow(/^A unique index that the adapter did not create refused a document/)
+    await store.confirm({ bucket: 'files', key: 'a', size: 1 })
+    const removing = store.remove({ bucket: 'files', key: 'a' })
+    await expect(removing).rejects.toMatchObject(UNAVAILABLE)
+    await expect(removing).rejects.toThrow(/^A validator that the adapter did not create refused a document/)
+    expect(await store.checkUsage()).toEqual([])
+  })
+
+  it('tells which indexes are being built', async () => {
+    const store = mongoAdapter(db)
+    await store.migrate()
+    await db.collection('svc_db_history').dropIndex('by_key')
+    const session = client.startSession()
+    session.startTransaction()
+    await db.collection<{ _id: string }>('svc_db_history').insertOne({ _id: 'held' }, { session })
+    const told = new Promise((resolve) => {
+      // An index waits for transactions that write to its collection.
+      void store.migrate({ onProgress: resolve }).catch(() => {})
+    })
+    expect(await told).toEqual({
+      waitingFor:
+        'migrate() waits for MongoDB to build indexes of svc_db_history: by_key. Every member with data takes part.',
+    })
+    await session.abortTransaction()
+    await session.endSession()
+    await store.migrate()
+    expect(await store.verify()).toEqual([])
+  })
+
   it('of newer code is accepted if it is compatible, and refused otherwise', async () => {
     const store = mongoAdapter(db)
     await store.migrate()

@@ -76,6 +76,14 @@ describe.skipIf(routerReason !== '')(`mongoAdapter through mongos${routerReason}
     expect(await store.checkUsage()).toEqual([])
   })
 
+  it('migrate() and verify() read from primaries, whatever the client prefers', async () => {
+    const other = new MongoClient(cluster.url, { readPreference: 'secondary' })
+    const store = mongoAdapter(other.db(`sharded_${++databases}`))
+    await store.migrate()
+    expect(await store.verify()).toEqual([])
+    await other.close()
+  })
+
   for (const layout of LAYOUTS) {
     describe(layout, () => {
       const free = { true: [] as Db[], false: [] as Db[] }

@@ -1,6 +1,10 @@
 import type { Db, MongoClient } from 'mongodb'
 import { installedMongod, installedMongos } from '../../servers/mongod.js'
-import { startShardedCluster, type ShardedCluster } from '../../servers/sharded-cluster.js'
+import {
+  startShardedCluster,
+  type ShardedCluster,
+  type ShardedClusterOptions,
+} from '../../servers/sharded-cluster.js'
 import { freshDatabase } from './databases.js'
 
 const mongod = installedMongod()
@@ -10,9 +14,11 @@ const mongos = installedMongos()
 export const routerReason =
   mongod === null || mongos === null ? ' (skipped: PATH has no mongod and mongos)' : ''
 
-export function startCluster(): Promise<ShardedCluster> {
+export function startCluster(
+  options: Pick<ShardedClusterOptions, 'transactionSeconds'> = {},
+): Promise<ShardedCluster> {
   const programs = { mongod: mongod ?? '', mongos: mongos ?? '' }
-  return startShardedCluster({ ...programs, journalInterval: 5, failPoints: true })
+  return startShardedCluster({ ...programs, journalInterval: 5, failPoints: true, ...options })
 }
 
 /** The collections that can be sharded. */

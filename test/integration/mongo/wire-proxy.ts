@@ -14,6 +14,8 @@ export type Fate =
   | 'cut-after'
   /** Drops the command and leaves the connection open. */
   | 'swallow'
+  /** Keeps the command until `release` is called. */
+  | 'hold'
   /** Passes another command on instead. */
   | { readonly instead: WireDocument }
 
@@ -22,6 +24,8 @@ export interface WireProxy {
   readonly url: string
   /** Decides the fate of each command that a client sends. */
   onCommand: (command: WireDocument) => Fate
+  /** Passes on the commands that were held. */
+  release(): void
   close(): Promise<void>
 }
 
@@ -32,6 +36,7 @@ const MORE_TO_COME = 2
 /** Starts a proxy to the server that can drop or replace commands and drop responses. */
 export async function wireProxy(target: string): Promise<WireProxy> {
   const { hostname, port } = new URL(target.replace(/,[^/]*/, ''))
+  let held: (() => void)[] = []
   const relay = await tcpRelay(
     () => ({ hostname, port }),
     ({ client, server, cut }) => {
@@ -41,6 +46,7 @@ export async function wireProxy(target: string): Promise<WireProxy> {
         const fate = command === null ? 'pass' : proxy.onCommand(command)
         if (fate === 'cut-before') return cut()
         if (fate === 'swallow') return
+        if (fate === 'hold') return void held.push(() => server.write(message))
         if (fate === 'cut-after') isLosing = true
         server.write(typeof fate === 'object' ? withDocument(message, fate.instead) : message)
       })
@@ -53,6 +59,10 @@ export async function wireProxy(target: string): Promise<WireProxy> {
   const proxy: WireProxy = {
     url: `mongodb://127.0.0.1:${relay.port}/?directConnection=true`,
     onCommand: () => 'pass',
+    release() {
+      for (const pass of held) pass()
+      held = []
+    },
     close: () => relay.close(),
   }
   return proxy

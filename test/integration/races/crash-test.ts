@@ -10,8 +10,8 @@ export const CRASH_CALLERS = 16
 
 export interface CrashTest {
   readonly connection: CrashTask['connection']
-  /** Run one after the other, each after `callsBetween` more calls have succeeded in every process. */
-  readonly outages: readonly (() => Promise<void>)[]
+  /** Run one after the other with the ids of the processes, each after `callsBetween` more calls have succeeded in every process. */
+  readonly outages: Iterable<(processes: readonly number[]) => Promise<void>>
   readonly callsBetween: number
   /** Inspects the database over a new connection. */
   readonly inspect: (
@@ -34,9 +34,11 @@ export async function expectNothingLost(test: CrashTest): Promise<{ readonly una
   const task = { callers: CRASH_CALLERS, connection }
   const workers = await startWorkers<CrashTask, CrashReport>(entry, CRASH_PROCESSES, task)
   try {
+    let rounds = 0
     for (const outage of outages) {
+      rounds++
       await workers.untilMore('acknowledged', callsBetween)
-      await outage()
+      await outage(workers.pids())
       await expectInvariants()
     }
     await workers.untilMore('acknowledged', callsBetween)
@@ -46,7 +48,7 @@ export async function expectNothingLost(test: CrashTest): Promise<{ readonly una
     expect(report.faults).toEqual([])
     expect(new Set(report.ends).size).toBe(report.ends.length)
     expect(report.refused).toBeGreaterThan(0)
-    expect(report.acknowledged).toBeGreaterThan(outages.length * CRASH_PROCESSES * callsBetween)
+    expect(report.acknowledged).toBeGreaterThan(rounds * CRASH_PROCESSES * callsBetween)
     await expectInvariants()
     const memories = reports.flatMap(({ memories }) => memories)
     await inspect(async ({ store }) => {

@@ -22,7 +22,7 @@ export interface EventTest {
   /** Calls of writers that must succeed in every process before each interruption and at the end. */
   readonly callsBetween: number
   /** What happens during the load, one after the other: a worker process is killed, or the server by this function. */
-  readonly interruptions: readonly ('kill a worker' | (() => Promise<void>))[]
+  readonly interruptions: Iterable<'kill a worker' | ((processes: readonly number[]) => Promise<void>)>
   /** Opens stores over connections that were opened after the last interruption. */
   readonly inspect: (
     use: (seen: {
@@ -51,12 +51,14 @@ export async function expectEveryEventDelivered(test: EventTest): Promise<EventO
     { ...clock, connection, folder, writers: WRITERS, claimers: CLAIMERS },
   )
   const killed: number[] = []
+  let wasInterrupted = false
   try {
     for (const interruption of interruptions) {
+      wasInterrupted = true
       await workers.untilMore('successes', callsBetween)
       if (interruption === 'kill a worker')
         killed.push((await workers.replace(killed.length % EVENT_PROCESSES, 'with claims')).worker)
-      else await interruption()
+      else await interruption(workers.pids())
       await inspect(expectInvariants)
     }
     await watch(workers.untilMore('successes', callsBetween), test)
@@ -71,7 +73,7 @@ export async function expectEveryEventDelivered(test: EventTest): Promise<EventO
       const store = open()
       const active = new Map<string, LoggedObject | null>()
       for (const key of SHARED_KEYS) active.set(key, asLogged(await store.findActive(at(key))))
-      const faults = faultsOf({ lines, active, wasInterrupted: interruptions.length > 0 })
+      const faults = faultsOf({ lines, active, wasInterrupted })
       expect(faults.slice(0, SHOWN_FAULTS)).toEqual([])
       expectMixedLoad(lines)
       await expectInvariants({ open, findViolations })

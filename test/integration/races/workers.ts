@@ -14,6 +14,8 @@ export interface Workers<Report> {
   exited(): Promise<unknown>
   /** Kills a process at its next moment of this name, and starts another one in its place. */
   replace(index: number, when: string): Promise<{ readonly worker: number; readonly pid: number }>
+  /** Returns the ids of the processes. */
+  pids(): readonly number[]
   /** Kills the processes. */
   stop(): void
 }
@@ -45,6 +47,7 @@ export async function startWorkers<Task extends { readonly worker: number }, Rep
       workers[index] = start()
       return { worker, pid: child.pid! }
     },
+    pids: () => workers.map(({ child }) => child.pid!),
     stop() {
       for (const { child } of workers) child.kill('SIGKILL')
       remove()

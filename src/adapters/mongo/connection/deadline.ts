@@ -1,8 +1,11 @@
 import { StorageError } from '../../../core/errors.js'
 import { isWriteConflict } from './failures.js'
+import type { Unreachable } from './topology.js'
 
 /** A call of the store that is in progress, with its deadline. */
 export interface Call {
+  /** Milliseconds of `performance.now()`. */
+  readonly since: number
   /** Whether the deadline has passed. The caller already got an error, so the work must stop. */
   readonly hasTimedOut: boolean
   readonly timedOut: Promise<void>
@@ -12,12 +15,23 @@ export interface Call {
 
 export type Deadline = <T>(work: (call: Call) => Promise<T>) => Promise<T>
 
-/** Limits calls to `timeout` milliseconds, retries included. The driver sets no limit. */
-export function createDeadline(timeout: number): Deadline {
+export interface DeadlineOptions {
+  /** Milliseconds, retries included. The driver sets no limit. */
+  readonly timeout: number
+  /** Whether a call that times out may have taken effect. */
+  readonly writes: boolean
+  /** Returns why no server accepts writes, if the driver knows. */
+  readonly whyUnreachable: () => Unreachable | null
+}
+
+/** Limits how long calls take. */
+export function createDeadline(options: DeadlineOptions): Deadline {
+  const { timeout } = options
   return <T>(work: (call: Call) => Promise<T>) =>
     new Promise<T>((resolve, reject) => {
       let expire = () => {}
       const call = {
+        since: performance.now(),
         hasTimedOut: false,
         timedOut: new Promise<void>((done) => (expire = done)),
         lastError: undefined,
@@ -25,7 +39,7 @@ export function createDeadline(timeout: number): Deadline {
       const timer = setTimeout(() => {
         call.hasTimedOut = true
         expire()
-        reject(timeoutError(timeout, call.lastError))
+        reject(timeoutError(options, call.lastError))
       }, timeout)
       work(call)
         .then(resolve, reject)
@@ -36,6 +50,7 @@ export function createDeadline(timeout: number): Deadline {
 /** Combines calls that share work. The combination times out with the last of them. */
 export function combineCalls(calls: readonly Call[]): Call {
   return {
+    since: Math.min(...calls.map(({ since }) => since)),
     get hasTimedOut() {
       return calls.every(({ hasTimedOut }) => hasTimedOut)
     },
@@ -49,14 +64,29 @@ export function combineCalls(calls: readonly Call[]): Call {
   }
 }
 
-function timeoutError(timeout: number, cause: unknown): StorageError {
-  const reason = isWriteConflict(cause)
-    ? `Other transactions blocked this call for ${timeout / 1000} s, or one that a killed process left open: ` +
+function timeoutError(
+  { timeout, writes, whyUnreachable }: DeadlineOptions,
+  lastError: unknown,
+): StorageError {
+  const seconds = `${timeout / 1000} s`
+  const unreachable = isWriteConflict(lastError) ? null : whyUnreachable()
+  const reason = isWriteConflict(lastError)
+    ? `Other transactions blocked this call for ${seconds}, or one that another program left open: ` +
       'MongoDB ends those after transactionLifetimeLimitSeconds.'
-    : `MongoDB did not respond within ${timeout / 1000} s.`
-  const message = `${reason} Whether a write took effect is unknown; retrying with the same id is safe.`
-  return new StorageError('DATABASE_UNAVAILABLE', { message, cause })
+    : unreachable
+      ? `${unreachable.message} The call waited for ${seconds}.`
+      : `MongoDB did not respond within ${seconds}. It hangs, or too few members are left for a majority.`
+  const message = writes ? `${reason} ${OUTCOME_UNKNOWN}` : reason
+  const retryable = unreachable?.retryable === false ? { retryable: false as const } : {}
+  return new StorageError('DATABASE_UNAVAILABLE', {
+    message,
+    cause: lastError ?? unreachable?.cause,
+    ...retryable,
+  })
 }
+
+/** What a caller has to know if a write fails without a response. */
+export const OUTCOME_UNKNOWN = 'Whether a write took effect is unknown; retrying with the same id is safe.'
 
 /** The error that stops work whose callers have all timed out. None of them sees it. */
 export function abandonedError(cause: unknown): StorageError {

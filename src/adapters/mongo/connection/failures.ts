@@ -1,58 +1,100 @@
 import { StorageError } from '../../../core/errors.js'
+import { isUnreadableFile, tlsProblem } from '../../shared/tls-problem.js'
+import {
+  CLIENT_CLOSED,
+  DRIVER_FAILURES,
+  DUPLICATE_KEY,
+  FAILURES_BY_TEXT,
+  FOREIGN_INDEX,
+  LOST,
+  NO_SUCH_TRANSACTION,
+  SERVER_FAILURES,
+  TLS_FAILURES,
+  UNDONE,
+  UNREADABLE_FILE,
+  WRITE_CONFLICT,
+  type Failure,
+} from './failure-table.js'
+
+export { NOT_MIGRATED, TIME_LIMIT_EXCEEDED } from './failure-table.js'
+
+/** What errors of the server, of the driver and of Node have. */
+interface ErrorFields {
+  readonly name?: unknown
+  readonly message?: unknown
+  readonly code?: unknown
+  readonly cause?: unknown
+  /** The fields of the index that refused a duplicate. */
+  readonly keyPattern?: unknown
+}
+
+const fieldsOf = (error: unknown) => Object(error) as ErrorFields
 
 /** Returns the error code that the server sent; `null` for errors that did not come from the server. */
 export function serverCode(error: unknown): number | null {
-  const code = (error as { code?: unknown } | null)?.code
+  const { code, name } = fieldsOf(error)
+  // It has the code of what the driver heard from one of the servers.
+  if (name === 'MongoServerSelectionError') return null
   return typeof code === 'number' ? code : null
 }
 
-const WRITE_CONFLICT = 112
-const DUPLICATE_KEY = 11000
-const NO_SUCH_TRANSACTION = 251
-const UNKNOWN_INDEX = 2
-export const TIME_LIMIT_EXCEEDED = 50
-/** The transaction lasted longer than `transactionLifetimeLimitSeconds`. The server gives this error no label. */
-const TRANSACTION_EXPIRED = 290
+/**
+ * Returns what an error means, or `null` if it is a bug. Looks at labels, codes and names. Texts differ between servers and
+ * versions, so they decide only where a code stands for several reasons.
+ */
+function failureOf(error: unknown): Failure | null {
+  const code = serverCode(error)
+  const text = String(fieldsOf(error).message)
+  const byText = FAILURES_BY_TEXT.find((known) => known.code === code && known.text.test(text))
+  if (byText) return byText.failure
+  if (code === DUPLICATE_KEY && !isOfId(error)) return FOREIGN_INDEX
+  const known = code === null ? localFailure(error) : SERVER_FAILURES[code]
+  if (known) return known
+  if (hasLabel(error, 'UnknownTransactionCommitResult')) return LOST
+  return PASSING_LABELS.some((label) => hasLabel(error, label)) ? UNDONE : null
+}
 
-/** The member is not the primary, or is shutting down. Or a router has found no primary for 15 seconds. */
-const NOT_PRIMARY = [6, 7, 89, 91, 133, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]
+/** Labels of errors that pass: the server's own, and those that the driver adds. */
+const PASSING_LABELS = ['TransientTransactionError', 'RetryableWriteError', 'SystemOverloadedError']
 
-/** The transaction or read lost against a concurrent one, a lock, or its time limit. */
-const CONFLICT = [24, WRITE_CONFLICT, 134, 239, 246, NO_SUCH_TRANSACTION, TRANSACTION_EXPIRED]
+/** Returns the failure of an error that no server reported, or else that of what caused it. */
+function localFailure(error: unknown): Failure | null {
+  const causes = causesOf(error)
+  for (const cause of causes) {
+    const problem = tlsProblem(cause)
+    if (problem) return TLS_FAILURES[problem]
+    if (isUnreadableFile(cause)) return UNREADABLE_FILE
+  }
+  const known = DRIVER_FAILURES[String(fieldsOf(error).name)]
+  if (known) return known
+  return isSystemError(error) ? LOST : null
+}
 
-/** The collection was sharded, or its chunks moved, after the router looked where they are or after the moment to read. */
-const MOVED = [63, 150, 249, 250, 272, 304, 13388]
+/** Returns the error and its causes, the outermost first. */
+function causesOf(error: unknown): unknown[] {
+  const causes: unknown[] = []
+  for (let next = error; next !== undefined && causes.length < 5; next = fieldsOf(next).cause) {
+    causes.push(next)
+  }
+  return causes
+}
 
-/** A commit that fails with one of these may have taken effect. The driver's label is missing for some. */
-const COMMIT_UNKNOWN = new Set([...NOT_PRIMARY, TRANSACTION_EXPIRED])
+/** Programming errors, some of which have a code of Node. */
+const BUGS = [TypeError, RangeError]
 
-const RETRYABLE = new Set([...NOT_PRIMARY, ...CONFLICT, ...MOVED, DUPLICATE_KEY])
+/**
+ * Returns whether the error is of a socket or of DNS. The driver passes some of these on unchanged: those of connections
+ * that were closed while the event loop stood still, and of `mongodb+srv:` URLs.
+ */
+function isSystemError(error: unknown): boolean {
+  if (BUGS.some((bug) => error instanceof bug)) return false
+  return /^E(?!RR_)[A-Z]|^ERR_(?:STREAM|SOCKET|TLS)_/.test(String(fieldsOf(error).code))
+}
 
-// Driver errors are recognized by name: the application may load another copy of the driver, with other classes.
-
-/** Names of errors of a broken connection. The driver reconnects by itself. */
-const BROKEN_CONNECTION = new Set([
-  'MongoNetworkError',
-  'MongoNetworkTimeoutError',
-  'MongoPoolClearedError',
-  'PoolClearedOnNetworkError',
-  'MongoPoolClosedError',
-  'MongoServerClosedError',
-])
-
-/** Names of errors after which the application's client is closed for good. */
-const CLOSED = new Set([
-  'MongoNotConnectedError',
-  'MongoTopologyClosedError',
-  'MongoClientClosedError',
-  'MongoExpiredSessionError',
-])
-
-/** Names of errors after which the driver has given up: its own time limit has passed, or it was closed. */
-const UNREACHABLE = new Set(['MongoServerSelectionError', 'MongoWaitQueueTimeoutError', ...CLOSED])
-
-function nameOf(error: unknown): string {
-  return String((error as { name?: unknown } | null)?.name)
+function isOfId(error: unknown): boolean {
+  const { keyPattern, message } = fieldsOf(error)
+  if (keyPattern !== undefined) return Object.keys(Object(keyPattern) as object).join() === '_id'
+  return !/ index: (?!_id_)/.test(String(message))
 }
 
 function hasLabel(error: unknown, label: string): boolean {
@@ -60,19 +102,30 @@ function hasLabel(error: unknown, label: string): boolean {
   return typeof labelled?.hasErrorLabel === 'function' && labelled.hasErrorLabel(label)
 }
 
-/**
- * Returns whether a retry may succeed and is safe: for reads, and for transactions whose commit was not sent or was
- * refused. A connection that breaks while another one breaks gets no label of the driver.
- */
+/** Returns whether to run again what may take effect twice, such as a read. */
 export function isRetryable(error: unknown): boolean {
-  const code = serverCode(error)
-  const isKnown = code === null ? BROKEN_CONNECTION.has(nameOf(error)) : RETRYABLE.has(code)
-  return isKnown || hasLabel(error, 'TransientTransactionError')
+  const failure = failureOf(error)
+  return failure?.repeats === 'everywhere' || (failure?.retryable === true && isTransient(error))
+}
+
+/** Returns whether a transaction that was not committed may run again. */
+export function isRetryableInTransaction(error: unknown): boolean {
+  return isRetryable(error) || failureOf(error)?.repeats === 'in transactions'
+}
+
+function isTransient(error: unknown): boolean {
+  return hasLabel(error, 'TransientTransactionError')
+}
+
+/** Returns whether the member that got the command is not the primary, or is shutting down. */
+export function isNotPrimary(error: unknown): boolean {
+  return [10058, 10107, 13435, 13436].includes(serverCode(error) ?? 0)
 }
 
 /** Returns whether the server undid the transaction because it conflicted with another one. */
 export function isWriteConflict(error: unknown): boolean {
-  return serverCode(error) === WRITE_CONFLICT || serverCode(error) === DUPLICATE_KEY
+  const code = serverCode(error)
+  return code === WRITE_CONFLICT || (code === DUPLICATE_KEY && isOfId(error))
 }
 
 /** The transaction may have been committed, and the server can no longer be asked. It MUST NOT run again. */
@@ -84,13 +137,14 @@ export class CommitUnknown extends Error {
 export function leavesCommitUnknown(error: unknown): boolean {
   const code = serverCode(error)
   // Without the label, the server no longer knows the transaction: an earlier try to commit may have succeeded.
-  if (code === NO_SUCH_TRANSACTION) return !hasLabel(error, 'TransientTransactionError')
-  return code === null || COMMIT_UNKNOWN.has(code) || hasLabel(error, 'UnknownTransactionCommitResult')
+  if (code === NO_SUCH_TRANSACTION) return !isTransient(error)
+  if (hasLabel(error, 'UnknownTransactionCommitResult')) return true
+  return failureOf(error)?.leavesCommitUnknown ?? code === null
 }
 
 /** Returns whether the application has closed its client, so that retrying does not help. */
 export function isClientClosed(error: unknown): boolean {
-  return CLOSED.has(nameOf(error))
+  return CLIENT_CLOSED.has(String(fieldsOf(error).name))
 }
 
 /** Returns whether the server reported the error, so it rolled back. Also accepts what {@link databaseError} made. */
@@ -98,40 +152,14 @@ export function isServerError(error: unknown): boolean {
   return serverCode(error instanceof StorageError ? error.cause : error) !== null
 }
 
-export const NOT_MIGRATED =
-  'The collections of the adapter are missing, or are not the ones that this version needs: run migrate().'
-
-/** Messages for operators, by the server's error code, for failures that last until an operator acts. */
-const UNUSABLE: Readonly<Record<number, string>> = {
-  [UNKNOWN_INDEX]: NOT_MIGRATED,
-  13: 'The MongoDB user lacks a privilege that the adapter needs.',
-  18: 'MongoDB rejected the login.',
-  20: 'MongoDB must be a replica set (one member is enough): a standalone server has no transactions.',
-  26: NOT_MIGRATED,
-  8000: 'MongoDB rejected the login.',
-}
-
-/** Returns whether a DNS lookup for a `mongodb+srv:` URL failed. The driver passes such errors on unchanged. */
-function isDnsError(error: unknown): boolean {
-  const { syscall } = (error ?? {}) as { syscall?: unknown }
-  return typeof syscall === 'string' && /^query(?:Srv|Txt|Cname)$/.test(syscall)
-}
-
-/** Maps an error to that of the store. Looks at codes and names, because texts differ between servers and versions. */
+/** Maps an error to that of the store. */
 export function databaseError(error: unknown): unknown {
   if (error instanceof StorageError) return error
   if (error instanceof CommitUnknown) {
     return new StorageError('DATABASE_UNAVAILABLE', { message: error.message, cause: error.cause })
   }
-  const code = serverCode(error)
-  const unusable = code === null ? undefined : UNUSABLE[code]
-  if (unusable !== undefined) {
-    return new StorageError('DATABASE_UNAVAILABLE', { message: unusable, cause: error, retryable: false })
-  }
-  if (code === TIME_LIMIT_EXCEEDED) {
-    const message = 'MongoDB cancelled the operation because it exceeded its time limit.'
-    return new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
-  }
-  const isUnavailable = isRetryable(error) || UNREACHABLE.has(nameOf(error)) || isDnsError(error)
-  return isUnavailable ? new StorageError('DATABASE_UNAVAILABLE', { cause: error }) : error
+  const failure = failureOf(error)
+  if (failure === null) return error
+  const { message, retryable } = failure
+  return new StorageError('DATABASE_UNAVAILABLE', { message, cause: error, ...(!retryable && { retryable }) })
 }

@@ -1,5 +1,6 @@
 import type { ClientSession, Db, Document, MongoClient, Timestamp } from 'mongodb'
 import { BSON } from './bson.js'
+import { watchTopology } from './topology.js'
 
 const OPTIONS = { ...BSON, readPreference: 'primary', writeConcern: { w: 'majority' } } as const
 
@@ -15,12 +16,16 @@ export function openNamespace(given: Db, prefix: string) {
   const client: MongoClient = given.client
   const clock = clocks.get(client) ?? { last: null }
   clocks.set(client, clock)
-  const db = client.db(given.databaseName, OPTIONS)
+  watchTopology(client)
+  const openDatabase = (name: string) => client.db(name, OPTIONS)
+  const db = openDatabase(given.databaseName)
   const open = (name: string) =>
     db.collection<Stored>(prefix + name, { ...OPTIONS, readConcern: { level: 'majority' } })
   return {
     client,
     db,
+    /** Opens another database of the server. */
+    openDatabase,
     /**
      * One document per live key, which holds the key's rows, and one per scope, which holds its sums. Both kinds share a
      * collection so that one command can write both.
@@ -54,14 +59,23 @@ export interface Update {
   readonly hint?: string
 }
 
+interface WriteError {
+  readonly code: number
+  readonly errmsg: string
+  /** Of a duplicate: the fields of the index. */
+  readonly keyPattern?: unknown
+}
+
 /** An error of one statement, in the response of a command that succeeded. */
 class StatementError extends Error {
   override readonly name = 'StatementError'
   readonly code: number
+  readonly keyPattern: unknown
 
-  constructor({ code, errmsg }: { code: number; errmsg: string }) {
+  constructor({ code, errmsg, keyPattern }: WriteError) {
     super(errmsg)
     this.code = code
+    this.keyPattern = keyPattern
   }
 }
 
@@ -76,7 +90,7 @@ export async function runCommand(
     readPreference: 'primary',
     ...(session && { session }),
   })
-  const [refused] = (response['writeErrors'] ?? []) as { code: number; errmsg: string }[]
+  const [refused] = (response['writeErrors'] ?? []) as WriteError[]
   if (refused) throw new StatementError(refused)
   return response
 }

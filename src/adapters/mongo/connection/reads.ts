@@ -2,6 +2,7 @@ import type { AbstractCursor, AggregateOptions, ClientSession, Collection, Docum
 import { abandonedError, backOff, type Call } from './deadline.js'
 import { isRetryable } from './failures.js'
 import { isRouted, runCommand, type Namespace, type Stored } from './namespace.js'
+import { isBetweenPrimaries } from './topology.js'
 
 /** Where a command runs: a session that sees all earlier writes of this process. */
 export interface Reader {
@@ -90,7 +91,7 @@ export async function readWithRetry<T>(namespace: Namespace, call: Call, read: R
       try {
         return await read({ namespace, session })
       } catch (error) {
-        if (!isRetryable(error)) throw error
+        if (!isRetryable(error) && !isBetweenPrimaries(error)) throw error
         call.lastError = error
         await backOff(failures)
         if (call.hasTimedOut) throw abandonedError(error)

@@ -1,14 +1,19 @@
-import type { ClientSession } from 'mongodb'
-import { abandonedError, backOff, type Call } from './deadline.js'
+import type { Binary, ClientSession } from 'mongodb'
+import { endAbandoned } from './abandoned.js'
+import { abandonedError, backOff, OUTCOME_UNKNOWN, type Call } from './deadline.js'
+import { refuseDirectConnection } from './direct.js'
 import {
   CommitUnknown,
   isClientClosed,
-  isRetryable,
+  isNotPrimary,
+  isRetryableInTransaction,
   isWriteConflict,
   leavesCommitUnknown,
 } from './failures.js'
 import { rememberCommit, runCommand, type Namespace } from './namespace.js'
 import type { Reader } from './reads.js'
+import { keepSession, takeSession } from './sessions.js'
+import { isBetweenPrimaries } from './topology.js'
 
 /** Options of every transaction. They override whatever the client is set to. */
 export const TRANSACTION = {
@@ -39,7 +44,7 @@ export async function transact<T>(
   { namespace, call, stopsAtConflict = () => false, readsOneMoment = false }: TransactOptions,
   work: (transaction: Transaction, failures: number) => Promise<T>,
 ): Promise<T> {
-  const session = namespace.client.startSession({ causalConsistency: true })
+  const session = takeSession(namespace.client)
   const options = readsOneMoment
     ? { ...TRANSACTION, readConcern: { level: 'snapshot' as const } }
     : TRANSACTION
@@ -57,16 +62,26 @@ export async function transact<T>(
         rememberCommit(namespace.clock, session)
         return result
       } catch (error) {
-        if (!isRetryable(error) || error instanceof CommitUnknown || call.hasTimedOut) throw error
+        const mayRunAgain = isRetryableInTransaction(error) || isBetweenPrimaries(error)
+        if (!mayRunAgain || error instanceof CommitUnknown || call.hasTimedOut) throw error
         call.lastError = error
-        if (isWriteConflict(error) && stopsAtConflict()) throw error
+        if (isWriteConflict(error)) {
+          endAbandoned(namespace, call)
+          if (stopsAtConflict()) throw error
+        }
+        if (isNotPrimary(error)) await refuseDirectConnection(namespace)
         await Promise.all([abort(session), backOff(failures)])
         if (call.hasTimedOut) throw abandonedError(error)
       }
     }
   } finally {
     isOver = true
-    await session.endSession().catch(() => {})
+    // After a timeout, a command that ends the transaction may still be under way, and would end the next one.
+    if (call.hasTimedOut) await session.endSession().catch(() => {})
+    else {
+      await abort(session)
+      keepSession(namespace.client, session)
+    }
   }
 }
 
@@ -76,8 +91,7 @@ export async function restart(session: ClientSession): Promise<void> {
   session.startTransaction(TRANSACTION)
 }
 
-const OUTCOME_UNKNOWN =
-  'The client was closed during a commit. Whether the write took effect is unknown; retrying with the same id is safe.'
+const CLOSED_DURING_COMMIT = `The client was closed during a commit. ${OUTCOME_UNKNOWN}`
 
 /** Commits, with retries. Repeating is safe: the server reports the outcome of the session's transaction. */
 async function commit(session: ClientSession, call: Call): Promise<void> {
@@ -88,7 +102,7 @@ async function commit(session: ClientSession, call: Call): Promise<void> {
       if (!leavesCommitUnknown(error)) throw error
       call.lastError = error
       if (isClientClosed(error) || call.hasTimedOut) {
-        throw new CommitUnknown(OUTCOME_UNKNOWN, { cause: error })
+        throw new CommitUnknown(CLOSED_DURING_COMMIT, { cause: error })
       }
       await backOff(failures)
     }
@@ -97,10 +111,14 @@ async function commit(session: ClientSession, call: Call): Promise<void> {
 
 /** Ends the session's transaction over another connection: a repeated call would have to wait until it expires. */
 function endOnServer(namespace: Namespace, session: ClientSession): void {
-  runCommand(namespace, { killSessions: [session.id] }).catch(() => {})
+  if (session.id === undefined) return
+  // A copy, because the driver may get its own id back before the command is sent.
+  const { buffer, sub_type, constructor } = session.id.id
+  const id = Reflect.construct(constructor, [Uint8Array.from(buffer), sub_type]) as Binary
+  runCommand(namespace, { killSessions: [{ id }] }).catch(() => {})
 }
 
 async function abort(session: ClientSession): Promise<void> {
-  // The driver ignores failures. The next try then ends the transaction.
-  if (session.inTransaction()) await session.abortTransaction()
+  // After a failure, the next transaction of the session ends this one.
+  if (session.inTransaction()) await session.abortTransaction().catch(() => {})
 }

@@ -10,7 +10,7 @@ export interface ExpectedIndex {
   readonly without?: string
 }
 
-export type IndexedCollection = Exclude<keyof Namespace, 'client' | 'db' | 'clock'>
+export type IndexedCollection = Exclude<keyof Namespace, 'client' | 'db' | 'openDatabase' | 'clock'>
 
 /**
  * The indexes of each collection: one for every filter and order of the store. Documents of scopes are in `scopes`

@@ -1,48 +1,62 @@
-import type { MigrationResult } from '../../../core/store/contract.js'
-import { backOff, type Deadline } from '../connection/deadline.js'
-import { isRetryable, serverCode } from '../connection/failures.js'
+import type { MigrateOptions, MigrationResult } from '../../../core/store/contract.js'
+import { backOff, type Call, type Deadline } from '../connection/deadline.js'
+import { isRetryableInTransaction, serverCode } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
+import { isBetweenPrimaries } from '../connection/topology.js'
 import type { QueueDocument } from '../documents/event-document.js'
-import { describeDifference, indexDifferences } from './verify.js'
-import { INDEXES, neededCollections, specification } from './indexes.js'
+import { describeDifference, describeForeign, foreignIndexes, indexDifferences } from './verify.js'
+import { neededCollections, specification, type IndexedCollection } from './indexes.js'
 import { collectionFlaws, refuse, rollbackFlaw, serverFlaw, shardingFlaws } from './requirements.js'
 import { MIN_COMPATIBLE_VERSION, readState, SCHEMA_VERSION, STATE_ID, tooNew } from './version.js'
 
 const COLLECTION_EXISTS = 48
 const MAX_RETRIES = 20
 
+export interface MigrationOptions extends MigrateOptions {
+  /** Limits everything but the building of indexes, which may take hours. */
+  readonly limit: Deadline
+}
+
 /**
  * Creates missing collections and indexes, in any number of processes. An index with another definition is an error.
  *
- * Turns events on or off; `null` leaves them as they are. They stay on if another process turns them on meanwhile. Only
- * what reads has a deadline: building an index may take hours.
+ * Turns events on or off; `null` leaves them as they are. They stay on if another process turns them on meanwhile.
  *
  * @throws StorageError `DATABASE_UNAVAILABLE` if the server, a collection or an index can't be used.
  */
 export async function migrate(
   namespace: Namespace,
   events: boolean | null,
-  withDeadline: Deadline,
+  { limit, signal, onProgress }: MigrationOptions,
 ): Promise<MigrationResult> {
   /** How often events had been requested when the first try began. */
   let requestsAtStart: number | null = null
   for (let failures = 0; ; failures++) {
+    signal?.throwIfAborted()
     try {
       return await migrateOnce()
     } catch (error) {
       // Concurrent migrations conflict, and an election may interrupt one.
-      if (!isRetryable(error) || failures === MAX_RETRIES) throw error
+      const mayRunAgain = isRetryableInTransaction(error) || isBetweenPrimaries(error)
+      if (!mayRunAgain || failures === MAX_RETRIES) throw error
       await backOff(failures)
     }
   }
 
   async function migrateOnce(): Promise<MigrationResult> {
-    const before = await withDeadline(async (call) => {
-      refuse(await serverFlaw(namespace))
-      refuse((await collectionFlaws(namespace))[0])
-      refuse((await shardingFlaws(namespace))[0])
-      return readState(namespace, call)
-    })
+    const { before, turnsOn, collections } = await limit(prepare)
+    if (before.version > SCHEMA_VERSION) return { from: before.version, to: before.version }
+    await buildIndexes(namespace, collections, onProgress)
+    const after = await limit((call) => record(call, collections, turnsOn))
+    refuse(tooNew(after))
+    return { from: before.version, to: after.version }
+  }
+
+  async function prepare(call: Call) {
+    refuse(await serverFlaw(namespace))
+    refuse((await collectionFlaws(namespace))[0])
+    refuse((await shardingFlaws(namespace))[0])
+    const before = await readState(namespace, call)
     refuse(tooNew(before))
     requestsAtStart ??= before.eventRequests
     const ofEvents = namespace.db.listCollections({ name: namespace.events.collectionName })
@@ -52,14 +66,13 @@ export async function migrate(
     const collections = neededCollections(before.events || turnsOn || hadEvents)
     for (const name of collections) await createCollection(namespace, namespace[name].collectionName)
     refuse(await rollbackFlaw(namespace))
-    if (before.version > SCHEMA_VERSION) return { from: before.version, to: before.version }
+    const deleting = (await foreignIndexes(namespace, collections)).find(({ harm }) => harm === 'deletes')
+    refuse(deleting && describeForeign(deleting))
+    return { before, turnsOn, collections }
+  }
 
-    const conflicting = (await indexDifferences(namespace, collections)).find(({ found }) => found !== null)
-    refuse(conflicting && describeDifference(conflicting))
-    for (const name of collections) {
-      const indexes = INDEXES[name].map(specification)
-      if (indexes.length > 0) await namespace[name].createIndexes(indexes)
-    }
+  /** Makes the switch and the version known, once all indexes are there. */
+  async function record(call: Call, collections: readonly IndexedCollection[], turnsOn: boolean) {
     if (collections.includes('events')) await restoreQueues(namespace)
     // `$max`, because newer code may have migrated further meanwhile.
     const state = { version: SCHEMA_VERSION, minCompatible: MIN_COMPATIBLE_VERSION }
@@ -70,9 +83,51 @@ export async function migrate(
       const filter = { _id: STATE_ID, eventRequests: requestsAtStart || null }
       await namespace.schema.updateOne(filter, { $set: { events: false } })
     }
-    const after = await withDeadline((call) => readState(namespace, call))
-    refuse(tooNew(after))
-    return { from: before.version, to: after.version }
+    return readState(namespace, call)
+  }
+}
+
+const SECOND = 1000
+/** Seconds between two reports of an index that is being built. */
+const REPORT_INTERVAL = 10
+
+/** Builds missing indexes. All members with data have to take part, so one that is down keeps this waiting. */
+async function buildIndexes(
+  namespace: Namespace,
+  collections: readonly IndexedCollection[],
+  onProgress: MigrateOptions['onProgress'],
+): Promise<void> {
+  const differences = await indexDifferences(namespace, collections)
+  const conflicting = differences.find(({ found }) => found !== null)
+  refuse(conflicting && describeDifference(conflicting))
+  for (const name of collections) {
+    const { collectionName } = namespace[name]
+    const missing = differences.filter(({ collection }) => collection === collectionName)
+    if (missing.length === 0) continue
+    const names = missing.map(({ index }) => index.name).join(', ')
+    const waitingFor =
+      `migrate() waits for MongoDB to build indexes of ${collectionName}: ${names}. ` +
+      'Every member with data takes part.'
+    await whileReporting(
+      () => onProgress?.({ waitingFor }),
+      () => namespace[name].createIndexes(missing.map(({ index }) => specification(index))),
+    )
+  }
+}
+
+/** Reports after a second, and then again and again. Rejects with what a report throws. */
+async function whileReporting(report: () => unknown, work: () => Promise<unknown>): Promise<void> {
+  let seconds = 0
+  let timer: ReturnType<typeof setInterval> | undefined
+  const failedReport = new Promise<never>((_, reject) => {
+    timer = setInterval(() => {
+      if (seconds++ % REPORT_INTERVAL === 0) Promise.resolve().then(report).catch(reject)
+    }, SECOND)
+  })
+  try {
+    await Promise.race([work(), failedReport])
+  } finally {
+    clearInterval(timer)
   }
 }
 

@@ -1,6 +1,7 @@
 import { StorageError } from '../../../core/errors.js'
+import { flawOfMember } from '../connection/direct.js'
 import { serverCode } from '../connection/failures.js'
-import { isRouted, isRouterHello, runCommand, type Namespace } from '../connection/namespace.js'
+import { isRouted, runCommand, type Namespace } from '../connection/namespace.js'
 import { TRANSACTION } from '../connection/transactions.js'
 import { COLLECTIONS } from './indexes.js'
 
@@ -10,29 +11,52 @@ const WIRE_VERSION = 13
 /** Returns why the server can't hold the adapter's collections, in a sentence; `null` if it can. */
 export async function serverFlaw(namespace: Namespace): Promise<string | null> {
   const hello = await runCommand(namespace, { hello: 1 })
-  if (hello['setName'] === undefined && !isRouterHello(hello)) {
-    return (
-      'MongoDB must be a replica set (one member is enough): a standalone server has no transactions. ' +
-      'Start it with --replSet and run rs.initiate() once.'
-    )
-  }
+  const flaw = flawOfMember(hello)
+  if (flaw !== null) return flaw
   if (Number(hello['maxWireVersion']) < WIRE_VERSION) return 'MongoDB 5.0 or later is required.'
   return null
 }
 
 /** Returns why existing collections of the adapter can't be used, one sentence for each of them. */
 export async function collectionFlaws(namespace: Namespace): Promise<string[]> {
-  const names = COLLECTIONS.map((name) => namespace[name].collectionName)
-  const found = await namespace.db.listCollections({ name: { $in: names } }).toArray()
-  return found.flatMap(({ name, type, ...rest }) => {
-    const options: Readonly<Record<string, unknown>> = 'options' in rest ? (rest.options ?? {}) : {}
+  return (await listCollections(namespace)).flatMap(({ name, type, options }) => {
     if (type !== 'collection') return [`${name} must be an ordinary collection (it is a ${type}).`]
     if (options['collation'] !== undefined) {
       return [`${name} must not have a collation: with one, different keys could count as equal.`]
     }
     if (options['capped'] === true) return [`${name} must not be capped: a capped collection loses records.`]
+    if (options['expireAfterSeconds'] !== undefined) {
+      return [`${name} must not delete documents by their age (expireAfterSeconds).`]
+    }
     return []
   })
+}
+
+/** Returns which existing collections have a validator, which may refuse what the adapter writes. */
+export async function validatorFlaws(namespace: Namespace): Promise<string[]> {
+  const found = await listCollections(namespace)
+  return found.flatMap(({ name, options: { validator, validationLevel, validationAction } }) => {
+    const refuses = validationLevel !== 'off' && validationAction !== 'warn'
+    if (validator === undefined || !refuses || Object.keys(Object(validator) as object).length === 0)
+      return []
+    return [`${name} must not have a validator, which can refuse documents. Drop it.`]
+  })
+}
+
+interface FoundCollection {
+  readonly name: string
+  readonly type: string
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+async function listCollections(namespace: Namespace): Promise<FoundCollection[]> {
+  const names = COLLECTIONS.map((name) => namespace[name].collectionName)
+  const found = await namespace.db.listCollections({ name: { $in: names } }).toArray()
+  return found.map(({ name, type, ...rest }) => ({
+    name,
+    type: String(type),
+    options: 'options' in rest ? (rest.options ?? {}) : {},
+  }))
 }
 
 /** A collection that the router of a sharded cluster knows. */
@@ -48,10 +72,9 @@ const UNAUTHORIZED = 13
 /** Returns why sharded collections can't be used: only these shard keys keep `_id` unique and let writes create it. */
 export async function shardingFlaws(namespace: Namespace): Promise<string[]> {
   if (!(await isRouted(namespace))) return []
-  const { client, db } = namespace
+  const { db, openDatabase } = namespace
   const names = COLLECTIONS.map((name) => `${db.databaseName}.${namespace[name].collectionName}`)
-  const routed = await client
-    .db('config')
+  const routed = await openDatabase('config')
     .collection<RoutedCollection>('collections')
     .find({ _id: { $in: names } })
     .toArray()

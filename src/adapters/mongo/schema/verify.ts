@@ -9,7 +9,7 @@ import {
   neededCollections,
   specification,
 } from './indexes.js'
-import { collectionFlaws, serverFlaw, shardingFlaws } from './requirements.js'
+import { collectionFlaws, serverFlaw, shardingFlaws, validatorFlaws } from './requirements.js'
 import { readState, SCHEMA_VERSION, tooNew } from './version.js'
 
 /**
@@ -37,7 +37,12 @@ export async function verify(namespace: Namespace, call: Call): Promise<string[]
   }
   const refusal = tooNew(state)
   if (refusal !== null) findings.push(refusal)
-  findings.push(...(await collectionFlaws(namespace)), ...(await shardingFlaws(namespace)))
+  findings.push(
+    ...(await collectionFlaws(namespace)),
+    ...(await validatorFlaws(namespace)),
+    ...(await shardingFlaws(namespace)),
+    ...(await foreignIndexes(namespace, neededCollections(state.events))).map(describeForeign),
+  )
   if (state.version <= SCHEMA_VERSION) {
     findings.push(
       ...(await indexDifferences(namespace, neededCollections(state.events))).map(describeDifference),
@@ -92,6 +97,36 @@ export function describeDifference({ collection, index, found }: IndexDifference
   if (found === null) return `Missing: index ${index.name} of ${collection}. Run migrate().`
   const expected = `${index.name} ${definition(specification(index))}`
   return `Differs: index of ${collection} must be ${expected} (found ${found}). Drop it and run migrate().`
+}
+
+/** An index that the adapter did not create, and that deletes documents or refuses some. */
+export interface ForeignIndex {
+  readonly collection: string
+  readonly name: string
+  readonly harm: 'deletes' | 'refuses'
+}
+
+/** Finds TTL indexes and unique indexes on the collections. The adapter has neither, apart from those of `_id`. */
+export async function foreignIndexes(
+  namespace: Namespace,
+  collections: readonly IndexedCollection[],
+): Promise<ForeignIndex[]> {
+  const foreign: ForeignIndex[] = []
+  for (const key of collections) {
+    const { collectionName: collection } = namespace[key]
+    for (const index of await indexesOf(namespace[key])) {
+      const name = String(index['name'])
+      if (name === '_id_' || INDEXES[key].some((own) => own.name === name)) continue
+      if (index['expireAfterSeconds'] !== undefined) foreign.push({ collection, name, harm: 'deletes' })
+      else if (index['unique'] === true) foreign.push({ collection, name, harm: 'refuses' })
+    }
+  }
+  return foreign
+}
+
+export function describeForeign({ collection, name, harm }: ForeignIndex): string {
+  const reason = harm === 'deletes' ? 'deletes documents by their age' : 'is unique, so it refuses documents'
+  return `Unsafe: index ${name} of ${collection} ${reason}. Drop it.`
 }
 
 async function indexesOf(collection: Collection<Stored>): Promise<Readonly<Record<string, unknown>>[]> {

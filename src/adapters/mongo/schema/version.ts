@@ -1,5 +1,6 @@
 import { readNumber } from '../connection/bson.js'
 import type { Call } from '../connection/deadline.js'
+import { refuseDirectConnection } from '../connection/direct.js'
 import { NOT_MIGRATED } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
 import { majority, readWithRetry } from '../connection/reads.js'
@@ -54,6 +55,7 @@ export function createStateCheck(namespace: Namespace) {
     async check(call: Call): Promise<void> {
       if (performance.now() < trustedUntil) return
       const readIn = generation
+      await refuseDirectConnection(namespace)
       const state = await readState(namespace, call)
       refuse(state.version < SCHEMA_VERSION ? NOT_MIGRATED : tooNew(state))
       recordsEvents = state.events

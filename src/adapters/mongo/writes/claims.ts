@@ -3,6 +3,7 @@ import { createAttemptId } from '../../../core/store/attempt-id.js'
 import { CLAIM_LOOKAHEAD } from '../../../core/store/inputs/index.js'
 import type { ClaimEventsCommand, EventClaim, ExtendClaimsCommand } from '../../../core/store/driver.js'
 import type { StoredEvent } from '../../../core/store/events.js'
+import { endAbandoned } from '../connection/abandoned.js'
 import { abandonedError, type Call } from '../connection/deadline.js'
 import { serverCode, TIME_LIMIT_EXCEEDED } from '../connection/failures.js'
 import { rememberCommit, runCommand, type Namespace, type Update } from '../connection/namespace.js'
@@ -155,8 +156,9 @@ export function createClaims(namespace: Namespace) {
         const { n, writeConcernError } = await runCommand(namespace, command, session)
         return writeConcernError ? null : Number(n)
       } catch (error) {
-        if (serverCode(error) === TIME_LIMIT_EXCEEDED) return null
-        throw error
+        if (serverCode(error) !== TIME_LIMIT_EXCEEDED) throw error
+        endAbandoned(namespace, call)
+        return null
       } finally {
         rememberCommit(namespace.clock, session)
       }

@@ -1,3 +1,5 @@
+import type { TlsProblem } from '../../shared/tls-problem.js'
+
 /** How far a statement came before its call failed. */
 export type Phase =
   /** It was not sent: there is no connection, because settings are wrong or the server refused the login. */
@@ -119,45 +121,25 @@ export const STATEMENT_FAILURES: Failures = {
   SD002: lasting('statement', 'The database must have the encoding UTF8.'),
 }
 
-const UNTRUSTED_CERTIFICATE = lasting(
-  'connect',
-  'The certificate of the database server is not from a CA that this process trusts. Pass the certificate of that CA: see docs/postgres.md#tls.',
-)
-const OUTDATED_CERTIFICATE = lasting(
-  'connect',
-  'The certificate of the database server, or of its CA, has expired or is not valid yet. Renew it, or correct the clock: see docs/postgres.md#tls.',
-)
-/** Of an alert of the other side, another protocol, and a certificate or key that can't be parsed. */
-export const FAILED_HANDSHAKE = lasting(
-  'connect',
-  'The TLS handshake with the database server failed. Check certificate, key and TLS version: see docs/postgres.md#tls.',
-)
-
-/** By the code that Node gives to an error of TLS. */
-export const TLS_FAILURES: Failures = {
-  CERT_HAS_EXPIRED: OUTDATED_CERTIFICATE,
-  CERT_NOT_YET_VALID: OUTDATED_CERTIFICATE,
-  ERR_TLS_CERT_ALTNAME_INVALID: lasting(
+/** By what Node says about TLS. */
+export const TLS_FAILURES: Readonly<Record<TlsProblem, Failure>> = {
+  untrusted: lasting(
+    'connect',
+    'The certificate of the database server is not from a CA that this process trusts. Pass the certificate of that CA: see docs/postgres.md#tls.',
+  ),
+  outdated: lasting(
+    'connect',
+    'The certificate of the database server, or of its CA, has expired or is not valid yet. Renew it, or correct the clock: see docs/postgres.md#tls.',
+  ),
+  'other host': lasting(
     'connect',
     'The certificate of the database server is for another host name. Connect to a name that it contains: see docs/postgres.md#tls.',
   ),
-  CERT_CHAIN_TOO_LONG: UNTRUSTED_CERTIFICATE,
-  CERT_REJECTED: UNTRUSTED_CERTIFICATE,
-  CERT_REVOKED: UNTRUSTED_CERTIFICATE,
-  CERT_SIGNATURE_FAILURE: UNTRUSTED_CERTIFICATE,
-  CERT_UNTRUSTED: UNTRUSTED_CERTIFICATE,
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED_CERTIFICATE,
-  INVALID_CA: UNTRUSTED_CERTIFICATE,
-  INVALID_PURPOSE: UNTRUSTED_CERTIFICATE,
-  PATH_LENGTH_EXCEEDED: UNTRUSTED_CERTIFICATE,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED_CERTIFICATE,
-  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED_CERTIFICATE,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED_CERTIFICATE,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED_CERTIFICATE,
+  handshake: lasting(
+    'connect',
+    'The TLS handshake with the database server failed. Check certificate, key and TLS version: see docs/postgres.md#tls.',
+  ),
 }
-
-/** The codes of {@link FAILED_HANDSHAKE}, which OpenSSL makes from its reasons. */
-export const HANDSHAKE_CODE = /^(?:EPROTO$|ERR_OSSL_|ERR_SSL_\w*(?:ALERT|VERSION|PROTOCOL|NO_))/
 
 export const UNREADABLE_FILE = lasting(
   'connect',

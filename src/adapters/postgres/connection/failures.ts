@@ -1,11 +1,10 @@
 import { StorageError } from '../../../core/errors.js'
+import { isUnreadableFile, tlsProblem } from '../../shared/tls-problem.js'
 import {
   CONNECTION_FAILURES,
   CONNECTION_REFUSED,
-  FAILED_HANDSHAKE,
   FAILURES_BY_TEXT,
   FATAL_FAILURES,
-  HANDSHAKE_CODE,
   NO_RESPONSE,
   NOT_MIGRATED,
   STATEMENT_FAILURES,
@@ -22,7 +21,6 @@ interface ErrorFields {
   readonly severity?: unknown
   /** What postgres.js calls it, if a pooler sends no other. */
   readonly severity_local?: unknown
-  readonly syscall?: unknown
 }
 
 /** Returns the SQLSTATE of an error that the database reported, and `null` for any other error. */
@@ -53,14 +51,9 @@ function failureOf(error: unknown): Failure | null {
 
 /** Returns the failure of an error that no server reported. Errors may be events, or of no class of this realm. */
 function localFailure(error: unknown): Failure | null {
-  const { code, syscall } = Object(error) as ErrorFields
-  const name = String(code)
-  if (Object.hasOwn(TLS_FAILURES, name)) return TLS_FAILURES[name]!
-  if (HANDSHAKE_CODE.test(name)) return FAILED_HANDSHAKE
-  // A socket that does not exist has the same code, with another call.
-  if (syscall === 'open' || syscall === 'read') {
-    if (/^E(?:NOENT|ACCES|PERM|ISDIR|NOTDIR)$/.test(name)) return UNREADABLE_FILE
-  }
+  const problem = tlsProblem(error)
+  if (problem) return TLS_FAILURES[problem]
+  if (isUnreadableFile(error)) return UNREADABLE_FILE
   return BUGS.some((bug) => error instanceof bug) ? null : NO_RESPONSE
 }
 
