@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { types } from 'node:util'
 import type { PlainHandler } from '../../core/http/handler.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { PlainResponse } from '../../core/http/response.js'
-import { isBuiltIn } from '../../core/realms.js'
 import { discardBody, streamOf, whenOver, type StartedBody } from './response.js'
 
 /** A request and what a binding knows about it. */
@@ -57,7 +57,7 @@ export function parsedIn(...carriers: readonly object[]): unknown {
   const found = (name: string) => carriers.map((carrier) => Reflect.get(carrier, name) as unknown)
   const values = [...found('body'), ...found('rawBody')]
   return (
-    values.find((value) => isBuiltIn(value, 'Uint8Array')) ??
+    values.find((value) => types.isUint8Array(value)) ??
     values.find((value) => value !== undefined && value !== null)
   )
 }

@@ -91,7 +91,10 @@ describe.each(frameworks)('a parsed body in $name', ({ app: newApp }) => {
       [{ rawBody: JSON_TEXT }, parsed(JSON_TEXT)],
       [{ rawBody: Buffer.from(JSON_TEXT) }, { kind: 'parsed', text: JSON_TEXT }],
       [{ body: { size: 3 }, rawBody: JSON_TEXT }, parsed({ size: 3 })],
-      [{ body: { size: 3 }, rawBody: Buffer.from(JSON_TEXT) }, { kind: 'parsed', text: JSON_TEXT }],
+      [
+        { body: { size: 3 }, rawBody: Buffer.from(JSON_TEXT) },
+        { kind: 'parsed', text: JSON_TEXT },
+      ],
     ] as const) {
       const { url } = await newApp().use(put(values)).bind(reading).listen()
       expect(await (await fetch(`${url}/api/s3/x`, post)).json()).toEqual(expected)
