@@ -32,8 +32,7 @@ export async function readPart(
 ): Promise<readonly [bytes: Blob, digest?: string]> {
   const slices: Blob[] = []
   const digest = await digestOf(part, signal, (buffer) => slices.push(inMemory(buffer)))
-  // SvelteKit gives a request without a type no body.
-  return digest == null ? [part] : [fileOf(slices, 'part', 'application/octet-stream'), digest]
+  return digest == null ? [part] : [fileOf(slices, 'part', ''), digest]
 }
 
 /** Resolves to the digest of a part, which is read as by `readPart`. `take` gets the bytes, slice by slice. */

@@ -69,13 +69,15 @@ export function choosePut(context: UploadContext, file: Blob): PutBytes {
     const isOwn = `${absolute(base)}/`.startsWith(`${origin}/`)
     // Leaves a connection for the calls of the API.
     if (isOwn) traffic.puts.size = MAX_PUTS - 1
+    // SvelteKit gives a request without a type no body. Of a bucket, CORS rules may not allow one for a part.
+    const headers = isOwn ? { 'content-type': 'application/octet-stream', ...put.headers } : put.headers
     const send = (own: AbortSignal) =>
       new Promise<HttpResponse>((resolve, reject) => {
         const expire = () => reject(withoutResponse(own, asked, new S3ClientError('TIMEOUT', 'timed out.')))
         const watch = watchdog(traffic, stallSeconds, size, expire)
         own.addEventListener('abort', () => watch())
         watch(size)
-        ;(isFetched ? withFetch : withXhr)({ ...put, url }, bytes, own, watch).then(resolve, reject)
+        ;(isFetched ? withFetch : withXhr)({ ...put, headers, url }, bytes, own, watch).then(resolve, reject)
       })
     const response = await limited({ signal: bytes.signal }, send, asked).catch((error: unknown) => {
       if (isOwn || !isCode(error, 'NETWORK_ERROR')) throw error
