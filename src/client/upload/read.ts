@@ -3,7 +3,7 @@ import { createDigest } from './digest.js'
 import { pause } from './retry.js'
 
 /** Bytes that are read at once. Few, so that the page stays responsive in between, also on a slow processor. */
-const SLICE = 2 * 1024 ** 2
+const SLICE = 4 * 1024 ** 2
 
 /** How long to wait before a part that can't be read is read again, in seconds. */
 const READ_AGAIN = 2
