@@ -107,8 +107,7 @@ export async function runCli(
           const connectTimeoutMs = options.connectTimeout * 1000
           const opened = await kind.open({ ...adapterOptions, url: url.text, namespace, connectTimeoutMs })
           try {
-            const { store } = opened
-            return await work({ ...surroundings, store, database })
+            return await work({ ...surroundings, store: opened.store, database })
           } finally {
             await opened.close()
           }

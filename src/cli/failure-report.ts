@@ -1,3 +1,4 @@
+import { NO_LOGIN, NO_PRIVILEGE } from '../adapters/mongo/connection/failure-table.js'
 import { StorageError } from '../index.js'
 import { redacted } from './databases/database-url.js'
 import type { FoundDatabase } from './databases/find-database.js'
@@ -27,8 +28,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** Advice by the message, for MongoDB, whose services have one code for many reasons. */
 const ADVICE_BY_MESSAGE: Readonly<Record<string, string>> = {
-  'MongoDB rejected the login.': `${CHECK_LOGIN} If the user is defined in another database, add ?authSource=admin.`,
-  'The MongoDB user lacks a privilege that the adapter needs.': CHECK_RIGHTS,
+  [NO_LOGIN]: `${CHECK_LOGIN} If the user is defined in another database, add ?authSource=admin.`,
+  [NO_PRIVILEGE]: CHECK_RIGHTS,
 }
 
 /** Redacts the URL of the database and its passwords, which drivers may repeat in their messages. */

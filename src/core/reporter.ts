@@ -1,4 +1,5 @@
 import { StorageError } from './errors.js'
+import { RecentEntries } from './recent-entries.js'
 import type { StoredEvent } from './store/events.js'
 
 /** Where an error happened: the operation, such as `upload.confirm`, and the request, if there was one. */
@@ -40,13 +41,14 @@ export function createReport(
 
 /** How many times a minute the same overload is reported. */
 const MAX_PER_MINUTE = 10
+const REMEMBERED_MESSAGES = 100
 
 /**
- * Returns whether an overload has been reported often enough within a minute: one with a thousand writes a second would report each
- * of them. Where the database has failed, the error has a cause.
+ * Returns a function that returns whether an overload was reported often enough within a minute. A thousand refused writes a second would
+ * be as many reports. The error of a database that has failed has a cause.
  */
 function limitOverload(now: () => Date): (error: unknown) => boolean {
-  const told = new Map<string, number[]>()
+  const told = new RecentEntries<readonly number[]>(REMEMBERED_MESSAGES)
   return (error) => {
     const isOverload =
       error instanceof StorageError &&

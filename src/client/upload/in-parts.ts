@@ -106,7 +106,7 @@ function finish(
  */
 async function compare(transfer: Transfer, attempt: KeptAttempt): Promise<void> {
   let compared = 0
-  await eachDigest(transfer, attempt, 4, (known, digest, size) => {
+  await eachDigest(transfer, attempt, (known, digest, size) => {
     if (digest !== String(known)) {
       // If the upload turns out to be complete, it is another file's object.
       attempt.digests.length = 0
@@ -121,27 +121,29 @@ async function compare(transfer: Transfer, attempt: KeptAttempt): Promise<void> 
  * between. Not every browser notices that a file is written while it is read.
  */
 function checkUnchanged(transfer: Transfer, attempt: KeptAttempt): Promise<void> {
-  // One by one, because browsers free the memory of what was read late.
-  return eachDigest(transfer, attempt, 1, (known, digest) => {
+  const check = (known: unknown, digest: string) => {
     if (digest !== String(known)) {
       throw new S3ClientError('FILE_UNREADABLE', 'The file was changed while it was uploaded.')
     }
-  })
+  }
+  // One by one, because browsers free the memory of what was read late.
+  return eachDigest(transfer, attempt, check, 1)
 }
 
 /** Computes the digest of every part that was begun. */
 async function eachDigest(
   { file, signal }: Transfer,
   { digests, partSize }: KeptAttempt,
-  atOnce: number,
   check: (known: KeptAttempt['digests'][number], digest: string, size: number) => void,
+  atOnce?: number,
 ): Promise<void> {
-  await severalAtOnce(atOnce, [...digests.entries()], async ([number, known]) => {
+  const compute = async ([number, known]: [number, KeptAttempt['digests'][number]]) => {
     throwIfAborted(signal)
     if (!known) return
     const part = file.slice((number - 1) * partSize!, number * partSize!)
     check(known, String(await digestOf(part, signal)), part.size)
-  })
+  }
+  await severalAtOnce([...digests.entries()], compute, atOnce)
 }
 
 /** @throws S3ClientError `ABORTED` if another page has gone on with the attempt. */
@@ -189,7 +191,7 @@ async function sendMissing(
   // Stops all parts on the caller's signal, and when one part has finally failed.
   await limited({ signal }, async (stopped) => {
     report(0, loadedOf(attempt))
-    await severalAtOnce(4, [...missing.keys()], (index) => sendPart(index, stopped))
+    await severalAtOnce([...missing.keys()], (index) => sendPart(index, stopped))
   }).finally(() => {
     clearInterval(timer)
     stopListening()

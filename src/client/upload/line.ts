@@ -7,8 +7,8 @@ export interface Line {
   /** Returns how many are in. */
   readonly count: () => number
   /**
-   * Resolves to a function that leaves the line, once there is room. Of those that wait, an owner that has the fewest places comes
-   * next, then whoever has waited longest. `wait` wraps the waiting, for example to report it.
+   * Resolves to a function that leaves the line, once there is room. Of those that wait, the owner with the fewest places comes
+   * first, then the one that has waited longest. `wait` runs the wait, for example to report it.
    */
   readonly enter: (
     owner: object,

@@ -16,11 +16,14 @@ export interface Transfer extends UploadContext {
   readonly signal: AbortSignal
 }
 
-/** Takes the items one by one, and works on several at once. Rejects with the first error, and leaves the rest. */
+/**
+ * Takes the items one by one, and works on four at once: a browser has six connections to a host. Rejects with the first error, and
+ * leaves the rest.
+ */
 export async function severalAtOnce<Item>(
-  count: number,
   items: Item[],
   work: (item: Item) => Promise<unknown>,
+  count = 4,
 ): Promise<void> {
   const run = async () => {
     while (items.length > 0) await work(items.shift()!)

@@ -42,7 +42,7 @@ function settle({ prefix, slots }: KeptAttempts, onlyChanged?: boolean): Promise
   const settleAll = async () => {
     const counts = { confirmed: 0, ended: 0, kept: 0 }
     const isWanted = (slot: Slot) => !onlyChanged || resumable.get(slot.name) !== slot.text()
-    await severalAtOnce(4, slots().filter(isWanted), async (slot) => {
+    await severalAtOnce(slots().filter(isWanted), async (slot) => {
       counts[await settleSlot(slot)] += 1
     })
     return counts
@@ -110,7 +110,7 @@ export async function unfinishedUploads(
 ): Promise<UnfinishedUpload[]> {
   return limited(options, async (signal) => {
     const found: UnfinishedUpload[] = []
-    await severalAtOnce(4, keptAttempts(context).slots(), async (slot) => {
+    await severalAtOnce(keptAttempts(context).slots(), async (slot) => {
       const attempt = slot.read()
       if (!attempt || !attempt.identity || attempt.aborted || (await mayBeInProgress(slot, attempt))) return
       try {

@@ -66,6 +66,7 @@ function bodyTooLong(maxBytes: number): StorageError {
   return invalidBody(`The body must be at most ${maxBytes} bytes.`)
 }
 
+/** What {@link unreadableBody} has made. */
 const unreadable = new WeakSet<StorageError>()
 
 /** Returns an error for what the stream of a body throws, with the status of a framework that limits bodies itself. */
@@ -87,8 +88,8 @@ export function unreadableBody(
 const DISCONNECTED = ['AbortError', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']
 
 /** Returns whether the stream of a body failed for another reason than that the client has gone, so that an operator should know. */
-export function isFailedBody(error: StorageError, { signal }: Request): boolean {
-  if (!unreadable.has(error) || signal.aborted) return false
+export function isFailedBody(error: StorageError, { signal }: Partial<Pick<Request, 'signal'>>): boolean {
+  if (!unreadable.has(error) || signal?.aborted) return false
   const { name, code } = Object(error.cause) as { readonly name?: string; readonly code?: string }
   return !DISCONNECTED.includes(String(name)) && !DISCONNECTED.includes(String(code))
 }

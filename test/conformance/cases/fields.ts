@@ -293,7 +293,7 @@ const EVENT_CALLS: Examples<EventMethod> = {
       key: ({ at }) => ({ ...at, key: 'elsewhere' }),
       attempted: other(true),
       limit: other(1),
-      // The order of claims leaves no trace. `claimEvents` has a case of its own.
+      // Changes only the order of claims, which another case of `claimEvents` checks.
       lastScopes: UNSEEN,
     },
     async afterwards(given, key) {

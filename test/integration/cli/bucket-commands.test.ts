@@ -105,7 +105,7 @@ describePostgres('svc-db with a bucket', (url) => {
       })
     })
 
-    it('check-storage exits with 1 for a difference that nobody reads', async () => {
+    it('check-storage exits with 1 for a difference if its reader has closed the pipe', async () => {
       const args = ['check-storage', ...ofBucket, '--older-than', '0', '--schema', seeded.schema]
       const child = command.start(args, environment)
       child.stdin.end()

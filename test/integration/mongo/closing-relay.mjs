@@ -1,4 +1,4 @@
-// A relay to a server in a thread of its own. It closes its clients' connections while the main thread stands still.
+// Relays to a server from a worker thread, which closes the clients' connections while the main thread is blocked.
 import { connect, createServer } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
 

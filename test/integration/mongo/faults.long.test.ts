@@ -121,7 +121,7 @@ describe.skipIf(program === null)(`MongoDB under random faults for ${MINUTES} mi
       'kill -9 of the primary': killing(async () => [await primary()], [0, 15]),
       'kill -9 of a secondary': killing(async () => [(await others())[1]!], [0, 10]),
       'no majority': killing(others, [0, 12]),
-      'a primary that nobody reaches': cuttingOff(async () => hosts[await indexOfPrimary()]!, [5, 15]),
+      'an unreachable primary': cuttingOff(async () => hosts[await indexOfPrimary()]!, [5, 15]),
       'a step-down': steppingDown(primary),
     }))
   })
@@ -139,7 +139,7 @@ describe.skipIf(program === null)(`MongoDB under random faults for ${MINUTES} mi
       'SIGSTOP of a process': freezingProcess(),
       'SIGSTOP of a shard': freezing(shard, [1, 15]),
       'kill -9 of a shard': killing(async () => [await shard()], [0, 5]),
-      'a router that nobody reaches': cuttingOff(() => Promise.resolve(router), [1, 10]),
+      'an unreachable router': cuttingOff(() => Promise.resolve(router), [1, 10]),
     }))
   })
 })

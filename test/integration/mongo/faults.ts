@@ -81,7 +81,7 @@ export function killing(members: () => Promise<readonly Member[]>, down: readonl
   }
 }
 
-/** Lets nobody reach a member, which still reaches the others. */
+/** Cuts a member off from all clients. It still reaches the other members. */
 export function cuttingOff(
   host: () => Promise<RelayedHost>,
   [least, most]: readonly [number, number],

@@ -18,7 +18,7 @@ describeS3('what s3Storage says of a service', (server) => {
   const at = () => ({ bucket, key: 'missing' })
 
   it.each([
-    ['an unknown access key', { accessKeyId: 'nobody' }, 'HTTP 403 InvalidAccessKeyId'],
+    ['an unknown access key', { accessKeyId: 'unknown' }, 'HTTP 403 InvalidAccessKeyId'],
     ['a wrong secret key', { secretAccessKey: 'wrong' }, 'HTTP 403 SignatureDoesNotMatch'],
   ])('names the reason of a refused HEAD: %s', async (_, wrong, reason) => {
     const credentials = { ...server.owner, ...wrong }

@@ -58,7 +58,7 @@ describeS3('files.get behind a gateway', (server) => {
       'returned 5 of 11 bytes',
     ],
     [
-      'returns a page of its own',
+      'returns a maintenance page',
       { status: 200, body: '<h1>Maintenance</h1>' },
       null,
       'returned at least 20 of 11',

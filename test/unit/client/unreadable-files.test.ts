@@ -27,6 +27,15 @@ describe('a file that can’t be read', () => {
     return { file, fail, remove: () => fail(Infinity), change: () => void (isChanged = true) }
   }
 
+  /** Starts a client, and does something with the file at each PUT. */
+  const startWith = (act: () => void) =>
+    start({
+      PUT: (serve) => {
+        act()
+        return serve()
+      },
+    })
+
   it('is refused before anything is reserved', async () => {
     const client = start()
     expect(await rejectionOf(client.api.upload(unreadable(0).file))).toMatchObject({
@@ -37,12 +46,7 @@ describe('a file that can’t be read', () => {
 
   it('ends the attempt in parts when it can no longer be read, without retries', async () => {
     const { file, remove } = unreadable(48 * MIB)
-    const client = start({
-      PUT: (serve) => {
-        remove()
-        return serve()
-      },
-    })
+    const client = startWith(remove)
     const { result } = await timed(rejectionOf(client.api.upload(file)))
     expect(result).toMatchObject({ code: 'FILE_UNREADABLE' })
     expect(client.count('PUT')).toBeLessThanOrEqual(4)
@@ -52,12 +56,9 @@ describe('a file that can’t be read', () => {
   it('is read again if a part could not be read once, as by a page that is being left', async () => {
     const { file, fail } = unreadable(48 * MIB)
     let isFirst = true
-    const client = start({
-      PUT: (serve) => {
-        if (isFirst) fail(1)
-        isFirst = false
-        return serve()
-      },
+    const client = startWith(() => {
+      if (isFirst) fail(1)
+      isFirst = false
     })
     expect((await timed(client.api.upload(file))).result).toMatchObject({ status: 'active' })
     expect(client.count('POST /multipart/abort')).toBe(0)
@@ -65,12 +66,7 @@ describe('a file that can’t be read', () => {
 
   it('is reported if its bytes change while it is sent, and the browser reads on', async () => {
     const { file, change } = unreadable(48 * MIB)
-    const client = start({
-      PUT: (serve) => {
-        change()
-        return serve()
-      },
-    })
+    const client = startWith(change)
     const { result } = await timed(rejectionOf(client.api.upload(file)))
     expect(result).toMatchObject({
       code: 'FILE_UNREADABLE',

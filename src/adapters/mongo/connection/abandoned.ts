@@ -3,7 +3,7 @@ import type { Call } from './deadline.js'
 import { runCommand, type Namespace } from './namespace.js'
 import { isMarked } from './sessions.js'
 
-/** Milliseconds that a call is blocked before it looks for transactions that nobody will end. */
+/** Milliseconds that a call is blocked before it looks for abandoned transactions. */
 const PATIENCE = 1000
 /** Milliseconds between two looks of a process. */
 const INTERVAL = 1000

@@ -40,8 +40,8 @@ const lasting = (message: string): Failure => ({ ...passing(message), retryable:
 
 export const NOT_MIGRATED =
   'The collections of the adapter are missing, or are not the ones that this version needs: run migrate().'
-const NO_LOGIN = 'MongoDB rejected the login.'
-const NO_PRIVILEGE = 'The MongoDB user lacks a privilege that the adapter needs.'
+export const NO_LOGIN = 'MongoDB rejected the login.'
+export const NO_PRIVILEGE = 'The MongoDB user lacks a privilege that the adapter needs.'
 const NO_FEATURE = 'MongoDB, or the product in its place, lacks a feature that the adapter needs.'
 const FULL = 'MongoDB has run out of disk space, memory or files.'
 
