@@ -4,9 +4,10 @@ import { gap, overDriver, overRecording, driverResult, type Mutants } from './mu
 /** Mutants of what is recorded as an event. */
 export const recordedEventMutants: Mutants = {
   'records the removed row as the previous one': [
-    overRecording((change, now) => [
-      [change.type === 'deleted' ? { ...change, previous: change.object } : change, now],
-    ]),
+    // Not as it is recorded: the memory store refuses to read such an event.
+    driverResult('claimEvents', (claimed) =>
+      claimed.map((event) => (event.type === 'deleted' ? { ...event, previous: event.object } : event)),
+    ),
     'events: record a removed object with the row that remove returns',
   ],
   'records no previous row of a replacement': [
