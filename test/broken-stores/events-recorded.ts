@@ -6,7 +6,9 @@ export const recordedEventMutants: Mutants = {
   'records the removed row as the previous one': [
     // Not as it is recorded: the memory store refuses to read such an event.
     driverResult('claimEvents', (claimed) =>
-      claimed.map((event) => (event.type === 'deleted' ? { ...event, previous: event.object } : event)),
+      claimed.map((event) =>
+        event.type === 'deleted' ? Object.assign({}, event, { previous: event.object }) : event,
+      ),
     ),
     'events: record a removed object with the row that remove returns',
   ],
