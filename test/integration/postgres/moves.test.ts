@@ -6,6 +6,7 @@ import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
 import { installedProgram } from '../../servers/installed-program.js'
 import { startPrivateCluster, type PrivateCluster } from '../../servers/private-cluster.js'
+import { hasRelease, releasedPostgres } from '../upgrade/released-source.js'
 import { attempt, BUCKET } from './attempt.js'
 import { asRole, describePrivatePostgres, poolOf } from './schemas.js'
 
@@ -186,6 +187,24 @@ describePrivatePostgres('a schema that was moved', (programs) => {
     const pool = poolOf(url)
     return use(pool).finally(() => pool.end())
   }
+
+  it.skipIf(!hasRelease())(
+    'by a new name before it was upgraded from 1.5.5 is named and restored',
+    async () => {
+      const release = await releasedPostgres()
+      const target = await createDatabase(clusters[1]!.cluster.url)
+      await target.query(release.postgresSchema({ schema: 'svc_db' }))
+      await target.query('ALTER SCHEMA svc_db RENAME TO moved')
+      await withPool(target, async (pool) => {
+        const store = postgresAdapter(pool, { schema: 'moved' })
+        const versions = 'The schema has version 1, but this code needs version 2. Run migrate().'
+        expect(await store.verify()).toEqual(some(RENAMED, versions))
+        await store.migrate()
+        expect(await store.verify()).toEqual([])
+        expect(await outcomeOfCalls(store, 'after')).toBe('work')
+      })
+    },
+  )
 
   const cases = MOVES.flatMap(({ tools = ['migrate()'], ...move }) =>
     tools.map((tool) => ({ ...move, tool })),

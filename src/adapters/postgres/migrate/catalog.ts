@@ -136,11 +136,19 @@ function withoutLayout(body: string): string {
     .trim()
 }
 
-/** Returns the name that the schema had when it was migrated, which its functions contain. `null`: it has no functions. */
-export function nameInFunctions(found: Catalog): SchemaName | null {
-  const [, body] = [...found].find(([name]) => name.startsWith('function reserve_v1(')) ?? []
-  const [, name] = /\br "((?:[^"]|"")+)"\.objects;/.exec(body ?? '') ?? []
-  return name === undefined ? null : schemaName('verify', name.replaceAll('""', '"'))
+/**
+ * Returns the name that the schema had when it was migrated: that of the tables in its own functions, of whichever release. `null` if it
+ * has none.
+ */
+export function nameInFunctions(found: Catalog, { functions }: Schema): SchemaName | null {
+  const own = new Set(Array.from(functions.matchAll(FUNCTION), ([, name]) => name!))
+  for (const [entry, body] of found) {
+    const [, name] = /^function (\w+)\(/.exec(entry) ?? []
+    if (name === undefined || !own.has(name)) continue
+    const [, schema] = /(?<!")"((?:[^"]|"")+)"\.(?:objects|scope_usage|leftovers|events)\b/.exec(body) ?? []
+    if (schema !== undefined) return schemaName('verify', schema.replaceAll('""', '"'))
+  }
+  return null
 }
 
 function entriesOf(table: Table): (readonly [string, string])[] {

@@ -34,7 +34,7 @@ export async function verify(
     const newest = definition.version
     const events = state.eventsSwitch !== null
     const found = await readCatalog(database, schema)
-    const migratedAs = nameInFunctions(found) ?? schema
+    const migratedAs = nameInFunctions(found, definition) ?? schema
     if (migratedAs.name !== schema.name) {
       findings.push(
         `The schema ${schema.quoted} was migrated as ${migratedAs.quoted}, the name that its functions use. Run migrate().`,

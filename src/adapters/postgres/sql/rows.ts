@@ -1,6 +1,6 @@
 import { StorageError } from '../../../core/errors.js'
 import { parseJson } from '../../../core/json.js'
-import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/store/records.js'
+import type { Leftover, ObjectMetadata, StorageObject } from '../../../core/store/records.js'
 import type { TextRow } from '../connection/database.js'
 import { columnsOf, LEFTOVERS, OBJECTS } from './tables.js'
 
@@ -22,8 +22,10 @@ const jsonList = (values: readonly Value[]) => `pg_catalog.json_build_array(
       ${values.map(asText).join(', ')}
     )::text`
 
-/** The columns of an object in the order of {@link readObject}. A release appends its own: older processes read them. */
+/** The columns of an object, in the order in which they are selected and read. A release appends its own: older processes read them. */
 const OBJECT_COLUMNS = columnsOf(OBJECTS).filter(([column]) => column !== 'writable_until')
+const LEFTOVER_COLUMNS = columnsOf(LEFTOVERS)
+
 const objectValues = (row: string) =>
   OBJECT_COLUMNS.map(([column, type]): Value => [`${row}.${column}`, type])
 
@@ -32,16 +34,15 @@ export const objectText = (row: string) => jsonList(objectValues(row))
 export const objectValueIn = (list: string, column: string) =>
   `(${list}::json->>${OBJECT_COLUMNS.findIndex(([name]) => name === column)})`
 
-/** Returns the columns of an object. `row` is an alias or a composite value. `NULL` keeps metadata from being read. */
+/** Selects the columns of an object. `row` is an alias or a composite value. `NULL` keeps metadata from being read. */
 export function objectColumns(row: string, { withMetadata } = { withMetadata: true }): string {
   return objectValues(row)
     .map((value) => (value[1] === 'json' && !withMetadata ? 'NULL::json' : asColumn(value)))
     .join(', ')
 }
 
-/** The columns of a leftover in the order of {@link readLeftover}. */
 const leftoverValues = (row: string) =>
-  columnsOf(LEFTOVERS).map(([column, type]): Value => {
+  LEFTOVER_COLUMNS.map(([column, type]): Value => {
     const value = `${row}.${column}`
     return [column === 'due_at' ? `nullif(${value}, '${BEFORE_ALL_DATES}'::timestamptz)` : value, type]
   })
@@ -49,51 +50,37 @@ const leftoverValues = (row: string) =>
 export const leftoverText = (row: string) => jsonList(leftoverValues(row))
 export const leftoverColumns = (row: string) => leftoverValues(row).map(asColumn).join(', ')
 
-/** Reads the record whose columns start at this index. Returns `null` if its id is `NULL`. */
-export function readObject(row: TextRow, from = 0): StorageObject | null {
-  const id = row[from] ?? null
-  if (id === null) return null
-  return {
-    id,
-    attemptId: row[from + 1]!,
-    scope: row[from + 2]!,
-    bucket: row[from + 3]!,
-    key: row[from + 4]!,
-    status: row[from + 5] as ObjectStatus,
-    route: row[from + 6]!,
-    filename: row[from + 7]!,
-    contentType: row[from + 8]!,
-    size: numberOrNull(row[from + 9]),
-    declaredSize: numberOrNull(row[from + 10]),
-    eTag: row[from + 11]!,
-    metadata: metadataOrNull(row[from + 12]),
-    storageKey: row[from + 13]!,
-    uploadId: row[from + 14]!,
-    expiresAt: dateOrNull(row[from + 15]),
-    createdAt: readDate(row[from + 16]),
-    updatedAt: readDate(row[from + 17]),
-    confirmedAt: dateOrNull(row[from + 18]),
-    deletedAt: dateOrNull(row[from + 19]),
+/** A field of a record and how its column is read. */
+type Field = readonly [name: string, read: (text: string | null | undefined) => unknown]
+
+const camelCase = (column: string) => column.replace(/_[a-z]/g, ([, letter]) => letter!.toUpperCase())
+
+/** Returns the fields of a record by its columns. Values that are not there, as in the events of an older release, are `null`. */
+const fieldsOf = (columns: readonly (readonly [column: string, type: string])[]) =>
+  columns.map(([column, type]): Field => {
+    const kind = Object.keys(READERS).find((start) => type.startsWith(start))!
+    return [camelCase(column), READERS[kind]!]
+  })
+
+function readRecord(fields: readonly Field[], row: TextRow, from: number): object {
+  const record: Record<string, unknown> = {}
+  for (let index = 0; index < fields.length; index++) {
+    const [name, read] = fields[index]!
+    record[name] = read(row[from + index])
   }
+  return record
+}
+
+/** Reads the object whose columns start at this index. Returns `null` if its id is `NULL`. */
+export function readObject(row: TextRow, from = 0): StorageObject | null {
+  return row[from] == null ? null : (readRecord(OBJECT_FIELDS, row, from) as StorageObject)
 }
 
 export function readObjects(rows: readonly TextRow[]): StorageObject[] {
   return rows.map((row) => readObject(row)!)
 }
 
-export function readLeftover(row: TextRow): Leftover {
-  return {
-    attemptId: row[0]!,
-    bucket: row[1]!,
-    key: row[2]!,
-    storageKey: row[3]!,
-    uploadId: row[4]!,
-    since: readDate(row[5]),
-    writableUntil: readDate(row[6]),
-    scope: row[7]!,
-    dueAt: dateOrNull(row[8]),
-  }
-}
+export const readLeftover = (row: TextRow) => readRecord(LEFTOVER_FIELDS, row, 0) as Leftover
 
 /** @throws RangeError for an integer that a number can't hold exactly, instead of rounding it silently. */
 export function readNumber(text: string | null | undefined): number {
@@ -114,3 +101,15 @@ function metadataOrNull(text: string | null | undefined): ObjectMetadata | null 
     '`pool` must return values as text. pg-native does not: see docs/your-orm.md#refused-handles.'
   throw new StorageError('DATABASE_UNAVAILABLE', { message, retryable: false })
 }
+
+/** By the beginning of a column's type. */
+const READERS: Readonly<Record<string, Field[1]>> = {
+  text: (text) => text ?? null,
+  uuid: (text) => text ?? null,
+  bigint: numberOrNull,
+  json: metadataOrNull,
+  timestamp: dateOrNull,
+}
+
+const OBJECT_FIELDS = fieldsOf(OBJECT_COLUMNS)
+const LEFTOVER_FIELDS = fieldsOf(LEFTOVER_COLUMNS)
