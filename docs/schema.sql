@@ -174,7 +174,7 @@ FUNCTION claim_events_v1(
   p_now timestamptz,
   p_until timestamptz,
   p_last json
-) RETURNS TABLE(object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts integer);
+) RETURNS TABLE(object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts integer, has_next boolean);
 
 -- Makes the pending row of a key active.
 FUNCTION confirm_v1(

@@ -42,6 +42,12 @@ export function eventMethods(connection: Connection) {
     return object !== undefined
   }
 
+  function hasNext({ seq }: EventRow): boolean {
+    const later = `SELECT 1 FROM events later JOIN events own USING (bucket, key)
+      WHERE own.seq = :seq AND later.seq > own.seq LIMIT 1`
+    return connection.get(later, { seq }) !== undefined
+  }
+
   function idsOfHeld<Entry extends EventClaim>(entries: readonly Entry[], change: (entry: Entry) => boolean) {
     return connection.write(() => entries.filter(change).map(({ id }) => id))
   }
@@ -72,7 +78,7 @@ export function eventMethods(connection: Connection) {
             WHERE seq = :seq RETURNING *`,
             { seq, claim, until },
           )
-          return rows.map((row) => ({ ...recordOf(row), claim }))
+          return rows.map((row) => ({ ...recordOf(row), claim, hasNext: hasNext(row) }))
         }),
       )
     },

@@ -99,8 +99,7 @@ export function writeMethods(connection: Connection) {
         const page = { scope, limit, until: before }
         const expired = pageByDate<ObjectReference & { id: string }>(connection, EXPIRED, page)
         const ended = expired.map((row) => writeKey({ kind: 'purge', command: { ...row, before, now } }))
-        const rows = ended.flatMap(({ row }) => row ?? [])
-        return { rows, scopes: [...new Set(ended.flatMap(({ scopes }) => scopes))] }
+        return { rows: ended.flatMap(({ row }) => row ?? []) }
       })
     },
     async purgeDeleted({ scope, limit, before: until }) {
@@ -110,7 +109,7 @@ export function writeMethods(connection: Connection) {
           connection.run('DELETE FROM objects WHERE seq = :seq', row)
           addToScope(connection, row.scope, { ...NO_ROWS, deleted: -1 })
         }
-        return { dropped: dropped.length, scopes: [...new Set(dropped.map((row) => row.scope))] }
+        return { dropped: dropped.length }
       })
     },
     forgetLeftover: async (attemptId) =>

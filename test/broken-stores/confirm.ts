@@ -38,7 +38,7 @@ export const confirmMutants: Mutants = {
     driverResult('confirm', async (result, command, driver) => {
       const active = await driver.findActive(command)
       if (result.outcome !== 'not-found' || active === null || active.attemptId !== command.id) return result
-      return { outcome: 'confirmed', row: active, scopes: [] }
+      return { outcome: 'confirmed', row: active, isRepeat: true, replaced: null }
     }),
     'confirm: refuses a repeat with another size or another eTag',
     SCRIPTS.aboutAttempts,

@@ -38,6 +38,19 @@ export const claimMutants: Mutants = {
     }),
     'claimEvents: returns events with an id, an attempt and a claim of at most 100 characters',
   ],
+  'knows no later event of an object': [
+    driverResult('claimEvents', (claimed) => claimed.map((event) => ({ ...event, hasNext: false }))),
+    'claimEvents: says whether a later event of the object waits',
+    SCRIPTS.aboutEvents,
+  ],
+  'takes events of other objects for later ones': [
+    driverResult('claimEvents', async (claimed, _, driver) => {
+      const { items } = await driver.listEvents({ limit: 2, after: null })
+      return claimed.map((event) => ({ ...event, hasNext: items.length > 1 }))
+    }),
+    'claimEvents: says whether a later event of the object waits',
+    SCRIPTS.aboutEvents,
+  ],
   'claims an event although there is none': [
     driverResult('claimEvents', async (claimed, command, driver) => {
       const { items } = await driver.listEvents({ limit: 1, after: null })
@@ -50,6 +63,7 @@ export const claimMutants: Mutants = {
         createdAt: command.now,
         attempts: 1,
         claim: 'x',
+        hasNext: false,
       } as const
       return items.length === 0 &&
         command.until.getTime() - command.now.getTime() === 60_000 &&

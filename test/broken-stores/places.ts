@@ -43,7 +43,7 @@ function forgetting(
 const empty = 'a place without a schema'
 const two = 'two stores on one place'
 const spoiled = 'spoiled usage'
-const scopes = '`scopes` of the driver'
+const outcomes = 'outcomes of the driver'
 
 export const placeMutants: Mutants = {
   'throws a plain error before migrate': [
@@ -310,45 +310,43 @@ export const placeMutants: Mutants = {
         return outcome.outcome === 'reserved' ? { ...outcome, scopes: [command.scope] } : outcome
       },
     })),
-    `${scopes}: name both owners if a reserve takes over an expired reservation`,
+    `${outcomes}: name both owners if a reserve takes over an expired reservation, if they have \`scopes\``,
     SCRIPTS.aboutExpiry,
   ],
 
-  'reports no scopes of purges': [
-    overPlaces((driver) => ({
-      purgeExpired: async (command) => ({ ...(await driver.purgeExpired(command)), scopes: [] }),
-      purgeDeleted: async (command) => ({ ...(await driver.purgeDeleted(command)), scopes: [] }),
-    })),
-    `${scopes}: name the owner of every row that a purge drops`,
-    SCRIPTS.aboutExpiry,
-    SCRIPTS.aboutRemoving,
-  ],
-
-  'reports no scope if a write finds its work done': [
+  'calls a repeated confirm the first': [
     overPlaces((driver) => ({
       async confirm(command) {
         const outcome = await driver.confirm(command)
-        const isRepeat = outcome.outcome === 'confirmed' && outcome.row.updatedAt < command.now
-        return isRepeat ? { ...outcome, scopes: [] } : outcome
-      },
-      async reserve(command) {
-        const pending = await driver.findPending({ ...command, scope: null, uploadId: null })
-        const outcome = await driver.reserve(command)
-        return pending && outcome.outcome === 'reserved' ? { ...outcome, scopes: [] } : outcome
+        return outcome.outcome === 'confirmed' ? { ...outcome, isRepeat: false } : outcome
       },
     })),
-    `${scopes}: name the owner of the row if a repeated write finds its work done`,
+    `${outcomes}: say whether a confirm repeats an earlier one, and what it replaced`,
     SCRIPTS.aboutAttempts,
   ],
 
-  'reports only the new owner of a transfer': [
+  'reports the new row as the replaced one': [
     overPlaces((driver) => ({
-      async transfer(command) {
-        const outcome = await driver.transfer(command)
-        return outcome.outcome === 'transferred' ? { ...outcome, scopes: [command.to] } : outcome
+      async confirm(command) {
+        const outcome = await driver.confirm(command)
+        return outcome.outcome === 'confirmed' && outcome.replaced
+          ? { ...outcome, replaced: outcome.row }
+          : outcome
       },
     })),
-    `${scopes}: name the owner of the row if a repeated write finds its work done`,
-    SCRIPTS.aboutChanges,
+    `${outcomes}: say whether a confirm repeats an earlier one, and what it replaced`,
+    SCRIPTS.aboutRemoving,
+  ],
+
+  'calls each of two concurrent confirms the first': [
+    overPlaces((driver) => ({
+      async confirm(command) {
+        const before = await driver.findPending({ ...command, scope: null, uploadId: null })
+        await gap()
+        const outcome = await driver.confirm(command)
+        return outcome.outcome === 'confirmed' && before ? { ...outcome, isRepeat: false } : outcome
+      },
+    })),
+    `${outcomes}: call all but one of the concurrent confirms of an attempt repeats`,
   ],
 }

@@ -6,8 +6,8 @@ export const purgeRaceMutants: Mutants = {
     driverCall('purgeExpired', async (command, driver) => {
       const rows = await driver.listExpired({ ...command, after: null })
       await gap()
-      const { scopes } = await driver.purgeExpired(command)
-      return { rows, scopes }
+      await driver.purgeExpired(command)
+      return { rows }
     }),
     'concurrency: each expired row is returned by exactly one purge',
     SCRIPTS.overExpired,
@@ -24,7 +24,7 @@ export const purgeRaceMutants: Mutants = {
           await driver.remove({ ...row, mode: 'hard', now: command.now })
         }
       }
-      return { rows: purged, scopes: [] }
+      return { rows: purged }
     }),
     'concurrency: a purge never drops a confirmed row',
     SCRIPTS.overExpired,
@@ -38,7 +38,7 @@ export const purgeRaceMutants: Mutants = {
         const { row } = await driver.release({ ...expired, id: null, uploadId: null, now: command.now })
         if (row) purged.push(row)
       }
-      return { rows: purged, scopes: [] }
+      return { rows: purged }
     }),
     'concurrency: a purge never drops a reservation that took the place of an expired one',
   ],
@@ -52,8 +52,7 @@ export const purgeRaceMutants: Mutants = {
           writing--
           return driver.reserve(command)
         },
-        purgeExpired: async (command) =>
-          writing > 0 ? { rows: [], scopes: [] } : driver.purgeExpired(command),
+        purgeExpired: async (command) => (writing > 0 ? { rows: [] } : driver.purgeExpired(command)),
       }
     }),
     SCRIPTS.overExpired,
@@ -74,8 +73,8 @@ export const purgeRaceMutants: Mutants = {
         dropped += rows.filter(({ deletedAt }) => deletedAt! <= command.before).length
       }
       await gap()
-      const { scopes } = await driver.purgeDeleted(command)
-      return { dropped: Math.min(dropped, command.limit), scopes }
+      await driver.purgeDeleted(command)
+      return { dropped: Math.min(dropped, command.limit) }
     }),
     'concurrency: each row of history is counted by exactly one purge',
   ],

@@ -35,28 +35,24 @@ const permissive = overDriver((driver) => {
 
     async purgeExpired(command) {
       const rows: StorageObject[] = []
-      const scopes = new Set<string>()
       for (const row of await driver.listExpired({ ...command, after: null })) {
         await nextTurn()
         if (workedOn.get(JSON.stringify([row.bucket, row.key]))) continue
         const released = await driver.release({ ...row, uploadId: null, now: command.now })
         if (released.row) rows.push(released.row)
-        for (const scope of released.scopes) scopes.add(scope)
       }
-      return { rows, scopes: [...scopes] }
+      return { rows }
     },
 
     async purgeDeleted(command) {
       let dropped = 0
-      const scopes = new Set<string>()
       while (dropped < command.limit) {
         await nextTurn()
         const one = await driver.purgeDeleted({ ...command, limit: 1 })
         if (one.dropped === 0) break
         dropped += one.dropped
-        for (const scope of one.scopes) scopes.add(scope)
       }
-      return { dropped, scopes: [...scopes] }
+      return { dropped }
     },
   }
 })

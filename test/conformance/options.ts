@@ -42,7 +42,7 @@ export interface ConformanceOptions {
   /** Changes the recorded usage of a scope directly in the database, to anything else that a usage can be. */
   readonly tamper?: ((store: StorageObjectStore, scope: string) => unknown) | undefined
   /**
-   * Checks the `scopes` that the driver's writes report. Needs stores that `createStore()` returned, each with a driver of its
+   * Checks what the outcomes of the driver report: `isRepeat` and `replaced` of a confirm, and `scopes`, if it has them. Needs stores that `createStore()` returned, each with a driver of its
    * own. Default `false`.
    */
   readonly driver?: boolean | undefined

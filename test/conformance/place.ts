@@ -2,7 +2,7 @@ import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import type { CallLimit } from './call-limit.js'
 import { ConformanceFailure } from './failure.js'
 import type { ConformanceOptions } from './options.js'
-import { ReportedScopes } from './reported-scopes.js'
+import { ReportedOutcomes } from './reported-outcomes.js'
 
 /** The options that show the suite more than the results of one store's calls. */
 export type PlaceOption = 'createEmpty' | 'reopen' | 'tamper' | 'driver'
@@ -12,7 +12,7 @@ type Options = Pick<ConformanceOptions, PlaceOption | 'close'>
 /** The database or namespace of one store: more stores on it, its recorded usage, and what its driver reports. */
 export class Place {
   /** What the driver reports, or `null` without the option `driver`. */
-  readonly reported: ReportedScopes | null
+  readonly reported: ReportedOutcomes | null
   readonly #options: Options
   readonly #now: () => Date
   readonly #limit: CallLimit
@@ -24,7 +24,7 @@ export class Place {
     this.#store = store
     this.#now = now
     this.#limit = limit
-    this.reported = options.driver ? ReportedScopes.of(store) : null
+    this.reported = options.driver ? ReportedOutcomes.of(store) : null
   }
 
   get canReopen(): boolean {

@@ -1,19 +1,8 @@
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
-import type { StoreDriver } from '../../src/core/store/driver.js'
+import type { Confirmed, StoreDriver } from '../../src/core/store/driver.js'
 
-/** The methods of a driver whose outcomes name the scopes they touched. */
-const WRITES = [
-  'reserve',
-  'confirm',
-  'setUploadId',
-  'release',
-  'remove',
-  'update',
-  'transfer',
-  'adopt',
-  'purgeExpired',
-  'purgeDeleted',
-] as const satisfies readonly (keyof StoreDriver)[]
+/** The methods of a driver whose outcomes tell more than the store returns. */
+const REPORTING = ['reserve', 'adopt', 'confirm'] as const satisfies readonly (keyof StoreDriver)[]
 
 interface Parts {
   readonly driver: Record<string, unknown>
@@ -22,22 +11,28 @@ interface Parts {
 /** Where `createStore` keeps the driver of a store. */
 const PARTS = Symbol.for('@svc/db/driver')
 
-/** Records which scopes the writes of a store's driver report. */
-export class ReportedScopes {
-  #scopes = new Set<string>()
+interface Reported {
+  /** `null` if no outcome had any. */
+  readonly scopes: ReadonlySet<string> | null
+  readonly confirms: readonly Pick<Confirmed, 'isRepeat' | 'replaced'>[]
+}
 
-  /** Replaces the writes of the store's driver by ones that also record their scopes. */
-  static of(store: StorageObjectStore): ReportedScopes {
+/** Records what the outcomes of a store's driver report beyond their rows. */
+export class ReportedOutcomes {
+  #outcomes: unknown[] = []
+
+  /** Replaces writes of the store's driver by ones that also record their outcomes. */
+  static of(store: StorageObjectStore): ReportedOutcomes {
     const { driver } = (store as { readonly [PARTS]?: Parts })[PARTS] ?? {}
     if (driver === undefined)
       throw new TypeError('`driver: true` needs stores that createStore() of @svc/db/adapter returned.')
-    const reported = new ReportedScopes()
-    for (const name of WRITES) {
+    const reported = new ReportedOutcomes()
+    for (const name of REPORTING) {
       const write = driver[name]
       if (typeof write !== 'function') continue
       const recording = async (...args: unknown[]): Promise<unknown> => {
         const outcome: unknown = await Reflect.apply(write, driver, args)
-        reported.#record(outcome)
+        reported.#outcomes.push(outcome)
         return outcome
       }
       if (!Reflect.defineProperty(driver, name, { value: recording, configurable: true, writable: true }))
@@ -46,16 +41,15 @@ export class ReportedScopes {
     return reported
   }
 
-  /** Returns the scopes that were reported since the last call. */
-  take(): ReadonlySet<string> {
-    const scopes = this.#scopes
-    this.#scopes = new Set()
-    return scopes
-  }
-
-  #record(outcome: unknown): void {
-    const { scopes } = (outcome ?? {}) as { readonly scopes?: unknown }
-    if (!Array.isArray(scopes)) return
-    for (const scope of scopes) this.#scopes.add(String(scope))
+  /** Returns what was reported since the last call. */
+  take(): Reported {
+    const outcomes = this.#outcomes as { readonly outcome?: unknown; readonly scopes?: readonly string[] }[]
+    this.#outcomes = []
+    const named = outcomes.flatMap(({ scopes }) => (scopes === undefined ? [] : [scopes]))
+    const confirms = outcomes.filter(({ outcome }) => outcome === 'confirmed') as unknown as Confirmed[]
+    return {
+      scopes: named.length > 0 ? new Set(named.flat()) : null,
+      confirms: confirms.map(({ isRepeat, replaced }) => ({ isRepeat, replaced })),
+    }
   }
 }

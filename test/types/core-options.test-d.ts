@@ -175,8 +175,9 @@ describe('a store', () => {
   it('requires complete outcomes from its driver', () => {
     const row = {} as StorageObject
     createStore({ ...driver, reserve: async () => ({ outcome: 'reserved', row, scopes: ['user:1'] }) })
-    // @ts-expect-error the touched scopes are missing
     createStore({ ...driver, reserve: async () => ({ outcome: 'reserved', row }) })
+    // @ts-expect-error a confirm says whether it repeats an earlier one
+    createStore({ ...driver, confirm: async () => ({ outcome: 'confirmed', row, replaced: null }) })
     // @ts-expect-error unknown outcome
     createStore({ ...driver, reserve: async () => ({ outcome: 'refused' }) })
     // @ts-expect-error confirm has no such outcome

@@ -103,7 +103,7 @@ describe('an event', () => {
   it('has its change, and the claim if it was claimed', () => {
     expectTypeOf<StoredEventType>().toEqualTypeOf<Recorded['type']>()
     expectTypeOf<Omit<StoredEvent, never>>().toEqualTypeOf<
-      Omit<Recorded & { readonly claim: string }, never>
+      Omit<Recorded & { readonly claim: string; readonly hasNext: boolean }, never>
     >()
     expectTypeOf<Omit<ListedEvent, never>>().toEqualTypeOf<
       Omit<Recorded & { readonly dueAt: Date; readonly claimedUntil: Date | null }, never>

@@ -84,7 +84,7 @@ export class EventTable {
     return wanted.map((entry) => {
       const claim = createAttemptId({ now: () => now })
       this.#schedule(entry, claim, until, entry.attempts + 1)
-      return { ...copyRecord(entry), attempts: entry.attempts, claim }
+      return { ...copyRecord(entry), attempts: entry.attempts, claim, hasNext: entry.next !== null }
     })
   }
 

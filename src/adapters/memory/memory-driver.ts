@@ -115,10 +115,7 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
       const purged = expired.map(({ bucket, key, id }) =>
         write({ kind: 'purge', command: { bucket, key, id, before, now } }),
       )
-      return {
-        rows: purged.flatMap(({ row }) => row ?? []),
-        scopes: [...new Set(purged.flatMap(({ scopes }) => scopes))],
-      }
+      return { rows: purged.flatMap(({ row }) => row ?? []) }
     },
 
     async listLeftovers({ scope, limit, after }) {
@@ -138,7 +135,7 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
     async purgeDeleted({ scope, before, limit }) {
       const rows = tables.dated(scope)?.deleted.ascending(null, endOfDate(before), limit) ?? []
       for (const row of rows) tables.dropHistory(row)
-      return { dropped: rows.length, scopes: [...new Set(rows.map((row) => row.scope))] }
+      return { dropped: rows.length }
     },
 
     migrate: async () => ({ from: 0, to: 0 }),

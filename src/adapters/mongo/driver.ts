@@ -109,11 +109,7 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
       const purge = ({ scope, bucket, key, id }: StorageObject) =>
         write({ kind: 'purge', command: { bucket, key, id, before, now } }, scope)
       const { done, isComplete } = await effectiveOf(expired, purge, ({ row }) => row !== null)
-      return {
-        rows: done.map(({ row }) => row!),
-        scopes: [...new Set(done.flatMap(({ scopes }) => scopes))],
-        isUncertain: !isComplete,
-      }
+      return { rows: done.map(({ row }) => row!), isUncertain: !isComplete }
     },
 
     claimEvents: (command) => run((call) => claims.claim(call, command)),
@@ -140,15 +136,10 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
 
     async purgeDeleted(command) {
       const found = await read(findHistoryBefore(command))
-      const drop = async ([scope, ids]: readonly [string, string[]]) => ({
-        scope,
-        dropped: await inTransaction((transaction) => dropHistory(transaction, scope, ids)),
-      })
-      const { done } = await effectiveOf([...found], drop, ({ dropped }) => dropped > 0, PURGES_AT_ONCE)
-      return {
-        dropped: done.reduce((sum, { dropped }) => sum + dropped, 0),
-        scopes: done.map(({ scope }) => scope),
-      }
+      const drop = ([scope, ids]: readonly [string, string[]]) =>
+        inTransaction((transaction) => dropHistory(transaction, scope, ids))
+      const { done } = await effectiveOf([...found], drop, (dropped) => dropped > 0, PURGES_AT_ONCE)
+      return { dropped: done.reduce((sum, dropped) => sum + dropped, 0) }
     },
 
     async migrate(options) {

@@ -111,41 +111,43 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
 
     async confirm(command) {
       const result = await batchedWrites.confirm(command)
-      const { outcome, object } = result
+      const { outcome, object, isRepeat = false, replaced } = result
       if (outcome !== 'confirmed') return readRefusal<outcomes.ConfirmRefusal>(result, command.quota)
       const row = readObject(object!)!
-      return { outcome, row, scopes: [row.scope] }
+      return { outcome, row, isRepeat, replaced: replaced ? readObject(replaced) : null }
     },
 
     async setUploadId(command) {
       const [result] = await idempotent(writes.setUploadId, valuesOf(ARGUMENTS.setUploadId, command))
       const outcome = result![0] as outcomes.SetUploadIdOutcome['outcome']
       if (outcome !== 'set') return { outcome }
-      const row = readObject(result!, 1)!
-      return { outcome: 'set', row, scopes: [row.scope] }
+      return { outcome: 'set', row: readObject(result!, 1)! }
     },
 
-    release: async (command) => touchedRow(await once(writes.release, valuesOf(ARGUMENTS.release, command))),
-    remove: async (command) => touchedRow(await once(writes.remove, valuesOf(ARGUMENTS.remove, command))),
+    async release(command) {
+      return { row: firstObject(await once(writes.release, valuesOf(ARGUMENTS.release, command))) }
+    },
+    async remove(command) {
+      return { row: firstObject(await once(writes.remove, valuesOf(ARGUMENTS.remove, command))) }
+    },
 
     async update(command) {
       const { object } = await change(writes.update, valuesOf(ARGUMENTS.update, command))
-      return touchedRow(object ? [object] : [])
+      return { row: object ? readObject(object) : null }
     },
 
     async transfer(command) {
       const result = await change(writes.transfer, valuesOf(ARGUMENTS.transfer, command))
       const { outcome, object } = result
       if (outcome !== 'transferred') return readRefusal<outcomes.TransferRefusal>(result, command.quota)
-      const row = object ? readObject(object) : null
-      return { outcome, row, scopes: row ? [...new Set([command.from, command.to])] : [] }
+      return { outcome, row: object ? readObject(object) : null }
     },
 
     async adopt(command) {
       const result = await batchedWrites.adopt(command)
       const { outcome, object, otherScope } = result
       const row = object ? readObject(object) : null
-      if (outcome === 'known') return { outcome, object: row, scopes: row ? [row.scope] : [] }
+      if (outcome === 'known') return { outcome, object: row }
       if (outcome !== 'adopted') return readRefusal<outcomes.AdoptRefusal>(result)
       return { outcome, row: row!, scopes: otherScope ? [row!.scope, otherScope] : [row!.scope] }
     },
@@ -192,7 +194,7 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
           break
         }
       }
-      return { rows, scopes: [...new Set(rows.map((row) => row.scope))], isUncertain }
+      return { rows, isUncertain }
     },
 
     async listLeftovers({ scope, limit, after }) {
@@ -216,10 +218,7 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
 
     async purgeDeleted({ scope, before, limit }) {
       const rows = await once(writes.purgeDeleted, [scope, before.toISOString(), limit])
-      return {
-        dropped: rows.reduce((sum, row) => sum + readNumber(row[1]), 0),
-        scopes: rows.map((row) => row[0]!),
-      }
+      return { dropped: rows.reduce((sum, row) => sum + readNumber(row[1]), 0) }
     },
 
     migrate: async (given = {}) =>
@@ -254,9 +253,4 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
 
 function firstObject([row]: readonly TextRow[]): StorageObject | null {
   return row ? readObject(row) : null
-}
-
-function touchedRow(rows: readonly TextRow[]) {
-  const row = firstObject(rows)
-  return { row, scopes: row ? [row.scope] : [] }
 }

@@ -74,7 +74,7 @@ function idsOf(places: readonly EventPlace[], rows: readonly TextRow[]): string[
 
 function readEvent(row: TextRow): StoredEvent {
   // The token contains the position, so that no two claims have the same one.
-  return { ...readChange(row), claim: `${row[2]}.${row[7]}` }
+  return { ...readChange(row), claim: `${row[2]}.${row[7]}`, hasNext: row[8] === 't' }
 }
 
 function readListedEvent(row: TextRow): ListedEvent {

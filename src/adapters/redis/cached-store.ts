@@ -1,8 +1,11 @@
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import { createStore } from '../../core/store/create-store.js'
-import type { RowsOutcome, StoreDriver } from '../../core/store/driver.js'
+import type { RowOutcome, RowsOutcome, StoreDriver } from '../../core/store/driver.js'
 import type { StoreParts } from '../../core/store/store-parts.js'
 import { createUsageCache, type UsageCache, type UsageCacheOptions } from './usage-cache.js'
+
+/** What the outcomes of writes may tell about the scopes that they touched. */
+type Outcome = RowsOutcome & RowOutcome & { readonly scopes: readonly string[] }
 
 export function cachedStore({ driver, now }: StoreParts, options: UsageCacheOptions): StorageObjectStore {
   return createStore(cachedDriver(driver, createUsageCache(options)), { now })
@@ -24,9 +27,9 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
       await cache.abandon(pending, mayTouchOthers)
       throw error
     }
-    const { scopes: touched = [], isUncertain } = result as Partial<RowsOutcome>
+    const { isUncertain } = result as Partial<RowsOutcome>
     if (isUncertain) await cache.abandon(pending, mayTouchOthers)
-    else await cache.end(pending, touchesAll ? 'all' : touched)
+    else await cache.end(pending, touchesAll ? 'all' : touchedBy(result))
     return result
   }
 
@@ -89,6 +92,12 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
       return driver.close()
     },
   }
+}
+
+/** Returns the scopes that the outcome of a write names. The command's own are known before. */
+function touchedBy({ scopes = [], row, rows = [] }: Partial<Outcome>): readonly string[] {
+  const returned = row ? [row, ...rows] : rows
+  return [...scopes, ...returned.map(({ scope }) => scope)]
 }
 
 /** Returns the scopes of a call with an optional scope. */

@@ -11,7 +11,7 @@ import { checkQuota, shown } from '../store/validation/checks.js'
 /** A fixed quota for every scope, or a function that returns the quota of one scope. `null` means unlimited. */
 export type QuotaSource = Quota | ((scope: string, request: Request) => Quota | null | Promise<Quota | null>)
 
-/** Hooks run after the database has committed the change, and are awaited. Their errors don't affect the response. Not called exactly once. */
+/** Hooks run after the database has committed the change, and are awaited. Their errors don't affect the response. A crash can lose a call. */
 export interface DbHooks {
   readonly onReserved?: ((event: ReservedEvent) => unknown) | null | undefined
   readonly onActivated?: ((event: ActivatedEvent) => unknown) | null | undefined

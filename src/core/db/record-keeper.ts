@@ -1,5 +1,8 @@
 import { failureOf, refusalOf, StorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment } from '../plugin.js'
+import type { Confirmed } from '../store/driver.js'
+import { confirmInFullOf } from '../store/store-parts.js'
+import type { ConfirmInput } from '../store/contract.js'
 import { copyObject, type Quota } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope, resolveScopeOnce } from '../scope.js'
@@ -31,6 +34,17 @@ export function createRecordKeeper(
     } catch (error) {
       report(error, { ...(event.request && { request: event.request }), operation: name })
     }
+  }
+
+  /** Confirms. Around a `confirm` that the application has wrapped, reads tell whether it is a repeat. */
+  async function confirm(input: ConfirmInput): Promise<Omit<Confirmed, 'outcome'>> {
+    const inFull = confirmInFullOf(objects)
+    if (inFull) return inFull(input)
+    const { bucket, key, id } = input
+    const [pending, replaced] = hooks.onActivated
+      ? await Promise.all([objects.findPending({ bucket, key, id }), objects.findActive({ bucket, key })])
+      : [null, null]
+    return { row: await objects.confirm(input), isRepeat: pending === null, replaced }
   }
 
   return {
@@ -68,15 +82,11 @@ export function createRecordKeeper(
     },
 
     async confirm(input, request) {
-      const { bucket, key, id } = input
-      const [pending, replaced] = hooks.onActivated
-        ? await Promise.all([objects.findPending({ bucket, key, id }), objects.findActive({ bucket, key })])
-        : [null, null]
-      const object = await objects.confirm(input)
-      // Without a pending row before, this call repeats an earlier confirm, whose hook has run already.
-      if (pending) await callHook('onActivated', { object, replaced, ...(request && { request }) })
-      changed?.(object)
-      return object
+      const { row, isRepeat, replaced } = await confirm(input)
+      // The hook of a repeated confirm has run already.
+      if (!isRepeat) await callHook('onActivated', { object: row, replaced, ...(request && { request }) })
+      changed?.(row)
+      return row
     },
 
     async remove(input, request) {

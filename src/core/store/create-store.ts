@@ -8,7 +8,7 @@ import type { StorageObject } from './records.js'
 import { refusalError } from './refusals.js'
 import { onAbort } from '../on-abort.js'
 import { OptionChecks } from '../option-checks.js'
-import { rememberParts } from './store-parts.js'
+import { confirmFrom, rememberParts } from './store-parts.js'
 import { checkText, optional } from './validation/checks.js'
 
 export interface CreateStoreOptions {
@@ -57,11 +57,11 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       throw refusalError(result, 'declaredSize')
     },
 
-    async confirm(input) {
+    confirm: confirmFrom(async (input) => {
       const result = await driver.confirm(readCommand(inputs.CONFIRM, input, now()))
-      if (result.outcome === 'confirmed') return result.row
+      if (result.outcome === 'confirmed') return result
       throw refusalError(result)
-    },
+    }),
 
     async setUploadId(input) {
       const result = await driver.setUploadId(readCommand(inputs.SET_UPLOAD_ID, input, now()))

@@ -94,7 +94,8 @@ export interface StoreDriver {
    *    non-null `eTag`.
    * 3. `maxBytes`, then `sum`, as in {@link reserve}.
    *
-   * An expired reservation can still be confirmed. Returns `confirmed` with the active row.
+   * An expired reservation can still be confirmed. Returns `confirmed` with the active row. Of concurrent calls for one attempt,
+   * exactly one MUST return `isRepeat: false`.
    */
   confirm(command: inputs.ConfirmCommand): Promise<outcomes.ConfirmOutcome>
   /**
@@ -178,7 +179,8 @@ export interface StoreDriver {
    * Claims up to `limit` events until `until`, the earliest `dueAt` first. Claims an event if its `dueAt` is at most `now`
    * and it is the oldest of its object, so at most one event per object. Exactly one of several concurrent calls claims it. A
    * claim sets `dueAt` and `claimedUntil` to `until` and adds 1 to `attempts`; it replaces an expired claim. Its token MUST differ
-   * from that of every other claim, also of the other events of the call. With `attempted`, claims only events whose `attempts`
+   * from that of every other claim, also of the other events of the call. `hasNext` MUST count every event of the object that was
+   * recorded before the call. With `attempted`, claims only events whose `attempts`
    * are above 0 (`true`) or 0 (`false`). MUST take the same time however many events wait, also of the other kind. MAY skip an
    * event that another call is working on.
    *

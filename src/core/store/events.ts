@@ -59,6 +59,8 @@ export type StoredEvent = RecordedChange &
   EventRecord & {
     /** Identifies this claim. Opaque, at most 100 characters. */
     readonly claim: string
+    /** Whether a later event of the object waited behind this one when it was claimed. */
+    readonly hasNext: boolean
   }
 
 /** An event as operators see it. */

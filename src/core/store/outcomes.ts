@@ -1,12 +1,12 @@
 import type { StorageObject } from './records.js'
 
-/**
- * The scopes whose usage or counts a write may have changed, in any order, so that a cache can invalidate them. A write
- * that finds its work already done MUST still name the scope of the row it returns: the call that did the work may have
- * been cut off before it could report.
- */
+/** A write that may end the expired reservation of another scope. */
 interface Touched {
-  readonly scopes: readonly string[]
+  /**
+   * The scopes whose usage the write may have changed, in any order. A usage cache forgets them at once. Left out, it forgets only
+   * those of the command and of the returned row, and shows the usage of another scope for up to its `ttlSeconds`.
+   */
+  readonly scopes?: readonly string[]
 }
 
 /**
@@ -45,21 +45,29 @@ export type ReserveOutcome =
 
 export type ConfirmRefusal = { readonly outcome: 'not-found' } | QuotaRefusal | SumRefusal
 
-export type ConfirmOutcome =
-  ({ readonly outcome: 'confirmed'; readonly row: StorageObject } & Touched) | ConfirmRefusal
+/** The active row, and how it came about. */
+export interface Confirmed {
+  readonly outcome: 'confirmed'
+  readonly row: StorageObject
+  /** Whether an earlier confirm made the row active, so that this one changed nothing. */
+  readonly isRepeat: boolean
+  /** The active row that this confirm replaced. `null` if there was none, and for a repeat. */
+  readonly replaced: StorageObject | null
+}
+
+export type ConfirmOutcome = Confirmed | ConfirmRefusal
 
 export type SetUploadIdRefusal =
   | { readonly outcome: 'not-found' }
   /** The attempt has another upload id already. */
   | { readonly outcome: 'other-upload' }
 
-export type SetUploadIdOutcome =
-  ({ readonly outcome: 'set'; readonly row: StorageObject } & Touched) | SetUploadIdRefusal
+export type SetUploadIdOutcome = { readonly outcome: 'set'; readonly row: StorageObject } | SetUploadIdRefusal
 
 export type TransferRefusal = QuotaRefusal | SumRefusal
 
 export type TransferOutcome =
-  ({ readonly outcome: 'transferred'; readonly row: StorageObject | null } & Touched) | TransferRefusal
+  { readonly outcome: 'transferred'; readonly row: StorageObject | null } | TransferRefusal
 
 /** A live row or a leftover (`null`) names the bytes already. */
 export interface KnownBytes {
@@ -70,26 +78,24 @@ export interface KnownBytes {
 export type AdoptRefusal = { readonly outcome: 'key-conflict' } | SumRefusal
 
 export type AdoptOutcome =
-  | ({ readonly outcome: 'adopted'; readonly row: StorageObject } & Touched)
-  | (KnownBytes & Touched)
-  | AdoptRefusal
+  ({ readonly outcome: 'adopted'; readonly row: StorageObject } & Touched) | KnownBytes | AdoptRefusal
 
 /** Why a write was refused. */
 export type Refusal = ReserveRefusal | ConfirmRefusal | SetUploadIdRefusal | TransferRefusal | AdoptRefusal
 
-export interface RowOutcome extends Touched {
+export interface RowOutcome {
   readonly row: StorageObject | null
 }
 
-export interface RowsOutcome extends Touched {
+export interface RowsOutcome {
   readonly rows: StorageObject[]
   /**
-   * `true` if part of the call failed after it may have taken effect; `scopes` lacks what that part touched. This is not an
+   * `true` if part of the call failed after it may have taken effect, so that a usage cache can't know all scopes. This is not an
    * error of the whole call, because the rows that were removed must still be returned.
    */
   readonly isUncertain?: boolean
 }
 
-export interface PurgeDeletedOutcome extends Touched {
+export interface PurgeDeletedOutcome {
   readonly dropped: number
 }

@@ -110,34 +110,44 @@ export class EventRunner {
   /** Delivers one event of the object, which then waits for its next turn. */
   async #deliver(name: string, object: ChangedObject): Promise<void> {
     this.#active.set(name, false)
-    const isDelivered = await this.#deliverOldest(this.#background, object)
+    const { isDelivered, hasNext } = await this.#deliverOldest(this.#background, object)
     const hasChanged = this.#active.get(name)
     this.#active.delete(name)
-    if (isDelivered || hasChanged)
+    if ((isDelivered && hasNext) || hasChanged)
       this.#waiting.addAgain(name, { ...object, isServed: object.isServed || isDelivered })
     const next = this.#waiting.take()
     if (next) void this.#tracked(this.#deliver(...next))
   }
 
-  /** Delivers the events of one object until none is due. */
+  /** Delivers the events of one object until none is due, also those of other requests, which don't know of each other. */
   async #deliverAll(delivery: EventDelivery, object: ChangedObject): Promise<void> {
     let isServed = false
-    while (await this.#deliverOldest(delivery, { ...object, isServed })) isServed = true
+    while ((await this.#deliverOldest(delivery, { ...object, isServed })).isDelivered) isServed = true
   }
 
-  /** Delivers the oldest event of an object, if it is due. Never rejects: failures are reported. Returns whether it was delivered. */
-  async #deliverOldest(delivery: EventDelivery, { bucket, key, isServed }: ChangedObject): Promise<boolean> {
+  /**
+   * Delivers the oldest event of an object, if it is due. Never rejects: failures are reported. Returns whether it was delivered, and
+   * whether another one waited behind it.
+   */
+  async #deliverOldest(
+    delivery: EventDelivery,
+    { bucket, key, isServed }: ChangedObject,
+  ): Promise<{ readonly isDelivered: boolean; readonly hasNext: boolean }> {
     const started: Promise<boolean>[] = []
+    let hasNext = false
     const isDelivered = ({ outcome }: DeliveryResult) => outcome === 'delivered'
-    // Why an event can't be settled has been reported.
-    const follow = (end: Promise<DeliveryResult>) => void started.push(end.then(isDelivered, () => false))
+    const follow = (end: Promise<DeliveryResult>, event: StoredEvent) => {
+      hasNext = event.hasNext
+      // Why an event can't be settled has been reported.
+      started.push(end.then(isDelivered, () => false))
+    }
     try {
       const claimed = await delivery.claim({ bucket, key, limit: 1 }, follow, null)
       if (claimed === 0 && !isServed) await this.#reportIfOff()
     } catch (error) {
       this.#source.report(error)
     }
-    return (await Promise.all(started)).includes(true)
+    return { isDelivered: (await Promise.all(started)).includes(true), hasNext }
   }
 
   /** Delivers all events until none is due or, with `pollSeconds`, until the signal aborts. Handlers then have 30 seconds. */

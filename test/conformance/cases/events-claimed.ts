@@ -64,6 +64,21 @@ export const claimCases: CaseGroup = {
       same(await store.claimEvents(), [], 'events at the end')
     },
 
+    'says whether a later event of the object waits': async (given) => {
+      const { store } = given
+      await versions(given, ['first', 'second', 'third'])
+      await given.activate({ key: 'another' })
+      for (const hasNext of [true, true, false]) {
+        const claimed = await store.claimEvents({ ...given.at, limit: 1 })
+        same(
+          claimed.map((event) => event.hasNext),
+          [hasNext],
+          'hasNext',
+        )
+        await store.settleEvents(claimsOf(claimed))
+      }
+    },
+
     'keeps events of different objects apart by bucket and key': async (given) => {
       for (const at of [{}, { bucket: 'another' }, { key: 'another' }, { key: 'KEY' }]) {
         await given.activate(at)

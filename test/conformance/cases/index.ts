@@ -35,13 +35,8 @@ import { scopedLeftoverCases } from './scoped-leftovers.js'
 import { metadataCases, stringCases } from './strings.js'
 import { concurrencyCases } from './concurrency.js'
 import { maintenanceCases } from './maintenance.js'
-import {
-  reopenedCases,
-  reopenedEventCases,
-  reportedScopesCases,
-  tamperedCases,
-  unmigratedCases,
-} from './places.js'
+import { reopenedCases, reopenedEventCases, tamperedCases, unmigratedCases } from './places.js'
+import { driverOutcomeCases } from './driver-outcomes.js'
 import { usageCases } from './usage.js'
 import { errorCases, validationCases } from './validation.js'
 import type { CaseGroup } from '../given.js'
@@ -105,5 +100,5 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   reopenedCases,
   reopenedEventCases,
   tamperedCases,
-  reportedScopesCases,
+  driverOutcomeCases,
 ]

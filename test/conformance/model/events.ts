@@ -45,7 +45,8 @@ export class EventModel extends ObjectModel {
         const attempts = event.attempts + 1
         const next = { ...event, id, hasOwnId: true, attempts, claim, claimedUntil: until }
         this.#replace(event, { ...next, dueFrom: until, dueBy: until })
-        return { id, ...event.change, createdAt: event.createdAt, attempts, claim }
+        const hasNext = this.events.filter((each) => isOf(each, event.change.object)).length > 1
+        return { id, ...event.change, createdAt: event.createdAt, attempts, claim, hasNext }
       },
     )
     return ok(claimed)

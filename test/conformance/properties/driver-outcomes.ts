@@ -1,55 +1,57 @@
-import type { AdoptResult } from '../../../src/core/store/contract.js'
-import type { StorageObject } from '../../../src/core/store/records.js'
-import type { Call, MethodName } from '../calls.js'
+import type { ConfirmInput } from '../../../src/core/store/contract.js'
+import type { Call } from '../calls.js'
+import { difference } from '../difference.js'
 import type { Notation } from '../notation.js'
 import type { Observed } from '../outcome.js'
 import type { ReferenceModel } from '../reference-model.js'
-import type { ReportedScopes } from '../reported-scopes.js'
+import type { ReportedOutcomes } from '../reported-outcomes.js'
 
-/** The writes that return the row they find or make. */
-const RETURNING: ReadonlySet<MethodName> = new Set([
-  'reserve',
-  'confirm',
-  'setUploadId',
-  'release',
-  'remove',
-  'update',
-  'transfer',
-])
-
-/** Compares the scopes that a driver's writes report with those that they touched. */
-export class TouchedScopes {
-  readonly #reported: ReportedScopes | null
+/** Compares what the outcomes of a driver report with what the calls did. */
+export class DriverOutcomes {
+  readonly #reported: ReportedOutcomes | null
   readonly #model: ReferenceModel
   readonly #scopes: readonly string[]
-  #before: ReadonlyMap<string, string> = new Map()
+  #holdings: ReadonlyMap<string, string> = new Map()
+  #active: unknown = null
 
   /** Without `reported`, nothing is checked. */
-  constructor(reported: ReportedScopes | null, model: ReferenceModel, scopes: readonly string[]) {
+  constructor(reported: ReportedOutcomes | null, model: ReferenceModel, scopes: readonly string[]) {
     this.#reported = reported
     this.#model = model
     this.#scopes = scopes
   }
 
-  /** Call this before the model has made a call. */
-  begin(): void {
-    if (this.#reported) this.#before = this.#holdings()
+  /** Call this before the model makes a call. */
+  begin({ method, args }: Call): void {
+    if (!this.#reported) return
+    this.#holdings = this.#heldByEach()
+    this.#active = method === 'confirm' ? this.#activeAt(args[0]) : null
   }
 
   /** Describes what the driver should have reported for the call, or returns `null`. */
-  missing(call: Call, outcome: Observed, notation: Notation): string | null {
+  flaw(call: Call, outcome: Observed, notation: Notation): string | null {
     if (!this.#reported) return null
-    const after = this.#holdings()
-    const reported = this.#reported.take()
-    const changed = this.#scopes.filter((scope) => this.#before.get(scope) !== after.get(scope))
-    const missing = [...changed, ...returnedScopes(call, outcome)].find((scope) => !reported.has(scope))
-    if (missing === undefined) return null
-    const scopes = `expected \`scopes\` of the driver to include ${notation.value(missing)}`
-    return `${scopes}, got ${notation.value([...reported])}`
+    const { scopes, confirms } = this.#reported.take()
+    const after = this.#heldByEach()
+    const changed = this.#scopes.filter((scope) => this.#holdings.get(scope) !== after.get(scope))
+    const missing = scopes && changed.find((scope) => !scopes.has(scope))
+    if (missing != null) {
+      const names = `expected \`scopes\` of the driver to include ${notation.value(missing)}`
+      return `${names}, got ${notation.value([...scopes!])}`
+    }
+    if (call.method !== 'confirm' || !('ok' in outcome)) return null
+    const isRepeat = changed.length === 0
+    const found = difference([{ isRepeat, replaced: isRepeat ? null : this.#active }], confirms, notation)
+    return found && `the outcome of the driver\n${found}`
   }
 
-  /** Returns the usage and the counts of each scope, as text. */
-  #holdings(): ReadonlyMap<string, string> {
+  #activeAt({ bucket, key }: ConfirmInput): unknown {
+    const found = this.#model.findActive({ bucket, key })
+    return 'ok' in found ? found.ok : null
+  }
+
+  /** Returns what each scope has, as text. */
+  #heldByEach(): ReadonlyMap<string, string> {
     const { rows } = this.#model
     return new Map(
       this.#scopes.map((scope) => {
@@ -59,16 +61,4 @@ export class TouchedScopes {
       }),
     )
   }
-}
-
-/** A write that finds its work done must still name the scope of the row. */
-function returnedScopes({ method }: Call, outcome: Observed): string[] {
-  if (!('ok' in outcome)) return []
-  if (method === 'purgeExpired') return (outcome.ok as StorageObject[]).map(({ scope }) => scope)
-  if (method === 'adopt') return scopesOf((outcome.ok as AdoptResult).object)
-  return RETURNING.has(method) ? scopesOf(outcome.ok as StorageObject | null) : []
-}
-
-function scopesOf(row: StorageObject | null): string[] {
-  return row ? [row.scope] : []
 }

@@ -17,7 +17,7 @@ import type { EmptyStore, StoreFactory } from '../store-factory.js'
 import { ScriptFailure } from './check.js'
 import type { ScriptState } from './choices.js'
 import { ScriptCode } from './code.js'
-import { TouchedScopes } from './touched-scopes.js'
+import { DriverOutcomes } from './driver-outcomes.js'
 import type { Vocabulary } from './vocabulary.js'
 import { allReferences } from './vocabulary.js'
 
@@ -38,7 +38,7 @@ export class Script implements ScriptState {
   readonly attempts: Attempt[] = []
   readonly cursors: string[] = []
   readonly claims: ExtendClaimInput[] = []
-  readonly #touched: TouchedScopes
+  readonly #outcomes: DriverOutcomes
   #ownIds = 0
   #lastMadeId = ''
 
@@ -47,7 +47,7 @@ export class Script implements ScriptState {
     this.vocabulary = vocabulary
     this.clock = clock
     this.model = new ReferenceModel(clock.now, events)
-    this.#touched = new TouchedScopes(place.reported, this.model, vocabulary.scopes)
+    this.#outcomes = new DriverOutcomes(place.reported, this.model, vocabulary.scopes)
   }
 
   /** Returns an unused id, older or newer than those that stores make. */
@@ -70,12 +70,12 @@ export class Script implements ScriptState {
     )
     this.code.call({ call, outcome })
     this.#learnId(call, outcome)
-    this.#touched.begin()
+    this.#outcomes.begin(call)
     const expected = callModel(this.model, call, outcome)
     const found = outcomeDifference(expected, outcome, this.notation)
     if (found !== null) this.fail(`The last call: ${found}`)
-    const unreported = this.#touched.missing(call, outcome, this.notation)
-    if (unreported !== null) this.fail(`The last call: ${unreported}`)
+    const flaw = this.#outcomes.flaw(call, outcome, this.notation)
+    if (flaw !== null) this.fail(`The last call: ${flaw}`)
     this.#learnCursor(call, outcome)
     this.#learnClaims(call, outcome)
   }

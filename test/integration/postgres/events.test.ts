@@ -56,6 +56,18 @@ describeOwnDatabase('events on Postgres', (url) => {
     expect(await store.claimEvents()).toMatchObject([{ attempts: 1 }])
   })
 
+  it('of a release whose rows had fewer columns are read with null', async () => {
+    const object = await upload('1')
+    await store.remove({ ...at('1'), mode: 'soft' })
+    const withoutLast = (column: string) => `(${column}::jsonb - 19)::text`
+    await pool.query(
+      `UPDATE ${quoted(schema)}.events SET object = ${withoutLast('object')}, previous = ${withoutLast('previous')}`,
+    )
+    const { items } = await store.listEvents()
+    expect(items.map((event) => event.object.deletedAt)).toEqual([null, null])
+    expect(items[0]!.object).toStrictEqual(object)
+  })
+
   it('ignore ids and claims that they could not have', async () => {
     await upload('1')
     const [event] = await store.claimEvents()
@@ -119,12 +131,12 @@ describeOwnDatabase('events on Postgres', (url) => {
       await pool.query(
         `UPDATE ${quoted(schema)}.events SET due_at = '2000-01-01' WHERE object LIKE '%"key 0"%'`,
       )
-      expect(await buffersOfClaim()).toBeLessThan(few * 1.3)
+      expect(await buffersOfClaim()).toBeLessThan(few * 1.4)
       await pool.query(
         `UPDATE ${quoted(schema)}.events SET due_at = '2100-01-01', is_claimed = true WHERE id % 2 = 0`,
       )
       await pool.query(`VACUUM ${quoted(schema)}.events`)
-      expect(await buffersOfClaim()).toBeLessThan(few * 1.3)
+      expect(await buffersOfClaim()).toBeLessThan(few * 1.4)
     })
 
     it.each([
@@ -140,7 +152,7 @@ describeOwnDatabase('events on Postgres', (url) => {
         `UPDATE ${table} SET due_at = '2020-01-01', attempts = 1 - attempts WHERE object LIKE '%"key 1__"%'`,
       )
       await pool.query(`VACUUM ${table}`)
-      expect(await buffersOfClaim(attempted)).toBeLessThan(few * 1.3)
+      expect(await buffersOfClaim(attempted)).toBeLessThan(few * 1.4)
       // A claim of both kinds locks as many of each as it may return.
       expect(await buffersOfClaim()).toBeLessThan(few * 2)
     })

@@ -15,6 +15,7 @@ const event = (id: string, change: LoggedChange, attempts = 1): LoggedEvent => (
   createdAt: '1',
   attempts,
   claim: `claim ${attempts}`,
+  hasNext: false,
 })
 const FIRST = event('1', { type: 'activated', object: CREATED, previous: null })
 const SECOND = event('2', { type: 'updated', object: UPDATED, previous: CREATED })

@@ -115,7 +115,12 @@ export function createClaims(namespace: Namespace) {
     const isLast = ({ event }: Claim) => Number(command.lastScopes.includes(event.object.scope))
     return held
       .toSorted((a, b) => isLast(a) - isLast(b) || a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
-      .map(({ queue, event, claim }) => ({ ...readEvent(event), attempts: (queue.attempts ?? 0) + 1, claim }))
+      .map(({ queue, event, claim }) => ({
+        ...readEvent(event),
+        attempts: (queue.attempts ?? 0) + 1,
+        claim,
+        hasNext: queue.n > 1,
+      }))
   }
 
   async function write(

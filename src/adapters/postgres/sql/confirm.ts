@@ -52,7 +52,7 @@ BEGIN${LOCK_KEY}
       (p_id IS NULL AND a.e_tag = p_e_tag)
       OR (a.attempt_id = p_id AND (p_e_tag IS NULL OR a.e_tag = p_e_tag))
     ) THEN
-      RETURN '{"outcome":"confirmed","object":' || ${objectText('a')} || '}';
+      RETURN '{"outcome":"confirmed","isRepeat":true,"object":' || ${objectText('a')} || '}';
     END IF;
     RETURN '{"outcome":"not-found"}';
   END IF;
@@ -77,6 +77,7 @@ BEGIN${LOCK_KEY}
       content_type = coalesce(p_content_type, p.content_type), size = p_size, e_tag = p_e_tag,
       updated_at = p_now, confirmed_at = p_now, ${TAKEN.map((column) => `${column} = p.${column}`).join(', ')}
     WHERE o.attempt_id = a.attempt_id RETURNING ${objectText('o')} INTO answer;${leaveBehind('a')}
+    answer := answer || ',"replaced":' || ${objectText('a')};
   END IF;
 ${charge('p.scope', changeOf(usageOf('a.size', 'p.declared_size'), usageOf('p_size', null)))}
   RETURN '{"outcome":"confirmed","object":' || answer || '}';

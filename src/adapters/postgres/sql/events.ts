@@ -154,7 +154,7 @@ CREATE OR REPLACE FUNCTION {schema}.claim_events_v1(
 )
 RETURNS TABLE (
   object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz,
-  attempts int
+  attempts int, has_next boolean
 ) LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $body$
@@ -208,7 +208,9 @@ BEGIN${WRITABLE}
     WHERE e.ctid = ANY (places)
     RETURNING e.*, pg_catalog.array_position(ids, e.id) AS position
   )
-  SELECT c.object_digest, c.object_number, c.id, c.type, c.object, c.previous, c.created_at, c.attempts
+  SELECT c.object_digest, c.object_number, c.id, c.type, c.object, c.previous, c.created_at, c.attempts, EXISTS (
+    SELECT FROM {schema}.events v
+    WHERE (v.object_digest, v.id) > (c.object_digest, c.id) AND (v.object_digest, v.id) < (c.object_digest, 9223372036854775807))
   FROM claimed c ORDER BY c.position;
 END
 $body$;
@@ -293,7 +295,7 @@ const columns = (row: string) =>
   `${milliseconds(`${row}.created_at`)}, ${row}.attempts`
 
 export const EVENT_STATEMENTS = {
-  claim: `SELECT ${columns('r')} FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz, $7::json) r`,
+  claim: `SELECT ${columns('r')}, r.has_next FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz, $7::json) r`,
   // These two return the last part of each event id.
   settle: 'SELECT r.id FROM {schema}.settle_events_v1($1::json) AS r(id)',
   extend: 'SELECT r.id FROM {schema}.extend_claims_v1($1::json, $2::timestamptz) AS r(id)',

@@ -54,6 +54,10 @@ export interface WriteResult {
   readonly outcome: string
   /** The row in the order of `readObject`, if there is one that the caller doesn't know. */
   readonly object?: TextRow
+  /** Whether an earlier confirm made the row active. */
+  readonly isRepeat?: boolean
+  /** The active row that a confirm replaced. */
+  readonly replaced?: TextRow
   /** The other scope whose expired reservation was replaced. */
   readonly otherScope?: string
   /** The sum that the limit was compared with. */

@@ -1,4 +1,4 @@
-import type { AdoptCommand, KnownBytes, Refusal, RowOutcome, StoreDriver } from '../driver.js'
+import type { AdoptCommand, Confirmed, KnownBytes, Refusal, RowOutcome, StoreDriver } from '../driver.js'
 import { copyObject, type ScopeUsage, type StorageObject } from '../records.js'
 import { scopeOf, type KeyChange, type LiveRows, type Unchanged } from './change.js'
 import * as plans from './plans.js'
@@ -62,6 +62,9 @@ export function decide(write: KeyWrite, { live, usage, known }: WriteState): Dec
   }
 }
 
+/** A write that is not refused. */
+type Done = KeyChange | Unchanged<StorageObject | null>
+
 /** The outcome of a write that is not refused. The others return a row only. */
 const DONE: Readonly<Partial<Record<KeyWrite['kind'], string>>> = {
   reserve: 'reserved',
@@ -78,30 +81,35 @@ export function outcomeOf(write: KeyWrite, decision: Decision): object {
     case 'change':
     case 'unchanged': {
       const row = decision.row && copyObject(decision.row)
-      const scopes = touchedScopes(write, decision)
       const outcome = DONE[write.kind]
-      return outcome === undefined ? { row, scopes } : { outcome, row, scopes }
+      if (outcome === undefined) return { row }
+      if (write.kind === 'confirm') return { outcome, row, ...howConfirmed(decision) }
+      const scopes = touchedScopes(write, decision)
+      return scopes === null ? { outcome, row } : { outcome, row, scopes }
     }
-    case 'known': {
-      const object = decision.object && copyObject(decision.object)
-      return { outcome: 'known', object, scopes: touchedScopes(write, decision) }
-    }
+    case 'known':
+      return { outcome: 'known', object: decision.object && copyObject(decision.object) }
     default:
       return decision
   }
+}
+
+function howConfirmed(decision: Done): Pick<Confirmed, 'isRepeat' | 'replaced'> {
+  if (decision.outcome === 'unchanged') return { isRepeat: true, replaced: null }
+  const { active } = decision.before
+  return { isRepeat: false, replaced: active && copyObject(active) }
+}
+
+/** Returns the scopes that a write touched, if it is one that may end the expired reservation of another scope. */
+function touchedScopes(write: KeyWrite, decision: Done): string[] | null {
+  if (write.kind !== 'reserve' && write.kind !== 'adopt') return null
+  const other = decision.outcome === 'change' ? scopeOf(decision.before) : null
+  const { scope } = write.command
+  return other === null || other === scope ? [scope] : [scope, other]
 }
 
 /** Returns the scopes that the caller named, the receiver of a transfer last. */
 export function scopesGiven({ command }: KeyWrite): readonly string[] {
   if ('from' in command) return [command.from, command.to]
   return 'scope' in command && command.scope !== null ? [command.scope] : []
-}
-
-/** Returns the scopes of a write, also if nothing changed: an earlier call may have done the work without being able to report. */
-function touchedScopes(write: KeyWrite, decision: Exclude<Decision, Refusal>): string[] {
-  const row = decision.outcome === 'known' ? decision.object : decision.row
-  const changed =
-    decision.outcome === 'change' ? [scopeOf(decision.before), scopeOf(decision.after)] : [row?.scope ?? null]
-  const scopes = new Set([...scopesGiven(write), ...changed])
-  return [...scopes].filter((scope) => scope !== null)
 }

@@ -55,4 +55,25 @@ describe('the hooks of db()', () => {
     const object = await files.confirm(request, { key: 'a', id, size: 6, eTag: 'two' })
     expect(hooks.onActivated.mock.calls.slice(1)).toEqual([[{ object, replaced, request }]])
   })
+
+  it('run once for concurrent confirms of an attempt', async () => {
+    const hooks = spies()
+    const files = plugin(hooks)
+    const { id } = await files.reserve(request, { key: 'a', declaredSize: 5 })
+    await Promise.all([1, 2, 3].map(() => files.confirm(request, { key: 'a', id, size: 5 })))
+    expect(hooks.onActivated).toHaveBeenCalledTimes(1)
+  })
+
+  it('run around a confirm that the application has wrapped', async () => {
+    const hooks = spies()
+    const store = client
+    const confirm = vi.fn<StorageObjectStore['confirm']>((input) => store.confirm(input))
+    client = { ...store, confirm }
+    const files = plugin(hooks)
+    await files.reserve(request, { key: 'a', declaredSize: 5 })
+    const object = await files.confirm(request, { key: 'a', size: 5, eTag: 'one' })
+    await files.confirm(request, { key: 'a', size: 5, eTag: 'one' })
+    expect(confirm).toHaveBeenCalledTimes(2)
+    expect(hooks.onActivated.mock.calls).toEqual([[{ object, replaced: null, request }]])
+  })
 })

@@ -70,11 +70,10 @@ describe('outcomeOf', () => {
     outcomeOf(write, decide(write, state(live)))
 
   it('has a copy of the row, without fields that only drivers need', () => {
-    const { row, scopes } = outcome(release, reserved)
+    const { row } = outcome(release, reserved)
     expect(row).toMatchObject({ id: idNumber(50) })
     expect(row).not.toHaveProperty('writableUntil')
     expect(row!.createdAt).not.toBe(reserved.pending!.createdAt)
-    expect(scopes).toEqual(['user:1'])
   })
 
   it('is the refusal itself', () => {
@@ -86,16 +85,6 @@ describe('outcomeOf', () => {
       reserved: 0,
       requested: 10,
     })
-  })
-
-  it('names the scope that the caller gave if an earlier call may have done the work', () => {
-    expect(outcome(release)).toEqual({ row: null, scopes: ['user:1'] })
-  })
-
-  it('names both scopes of a transfer, also if it is done already', () => {
-    const both = { outcome: 'transferred', scopes: ['user:1', 'user:2'] }
-    expect(outcome(transfer, confirmed)).toMatchObject(both)
-    expect(outcome(transfer, after(transfer, confirmed))).toMatchObject(both)
   })
 
   it("names the scope whose expired reservation a reserve replaces after the caller's", () => {
