@@ -7,7 +7,12 @@ export type {
   S3ServerOptions,
   UploadOptions,
 } from './server/options.js'
-export type { KeyContext, MetadataContext, MetadataFunction, UploadRoute } from './server/routes.js'
+export type {
+  KeyContext,
+  MetadataContext,
+  MetadataFunction,
+  UploadRoute,
+} from './server/upload-routes/options.js'
 export { db, type DbPlugin } from './core/db/db.js'
 export type {
   ActivatedEvent,

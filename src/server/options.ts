@@ -3,7 +3,7 @@ import type { Guard } from '../core/guards.js'
 import { checkBasePath, DEFAULT_BASE_PATH } from '../core/http/handler.js'
 import type { ObjectStorage } from '../core/object-storage.js'
 import type { OperationObserver } from '../core/observer.js'
-import { isObject } from '../core/option-checks.js'
+import { isObject, OptionChecks } from '../core/option-checks.js'
 import type { ServerPlugin } from '../core/plugin.js'
 import type { ErrorListener } from '../core/reporter.js'
 import { copyObject, type StorageObject } from '../core/store/records.js'
@@ -11,8 +11,10 @@ import { shown } from '../core/store/validation/checks.js'
 import type { DownloadLifetimes } from './dependencies.js'
 import { DEFAULT_HANDLER_SECONDS, type EventHandler } from './events/delivery.js'
 import type { WaitUntil } from './events/runner.js'
-import { checks, routeTable, type UploadRoute } from './routes.js'
+import { routeTable, type UploadRoute } from './upload-routes/options.js'
 import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from './url-terms.js'
+
+export const checks = new OptionChecks('createS3Server')
 
 export interface DeleteOptions {
   /** Runs after the ownership check. */

@@ -1,4 +1,4 @@
-import { TEXT_LIMITS } from '../store/validation/checks.js'
+import { checkText, invalid, shown, TEXT_LIMITS } from '../store/validation/checks.js'
 
 // Each blank can match in one position only, which keeps matching linear. RFC 9110 allows a trailing blank after a semicolon, but
 // HTTP strips it from the header value, and the signature would no longer match.
@@ -42,4 +42,16 @@ export function servableMediaType(text: string): string | null {
 /** Returns type and subtype in lower case, without parameters. Types are compared in this form. */
 export function essenceOf(mediaType: string): string {
   return mediaType.split(';', 1)[0]!.trimEnd().toLowerCase()
+}
+
+/** Returns a media type with its parameters repaired, at most 255 characters. @throws StorageError `VALIDATION_ERROR` */
+export function checkMediaType(value: unknown, field = 'contentType'): string {
+  const type = repairedMediaType(checkText('contentType', value, field))
+  if (type === null) {
+    throw invalid(
+      field,
+      `must be a media type such as "image/png" or "text/plain; charset=utf-8" (got ${shown(value)}).`,
+    )
+  }
+  return type
 }

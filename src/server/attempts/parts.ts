@@ -8,7 +8,8 @@ import type { ErrorContext } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { bytesOf } from '../storage.js'
 import type { MultipartDependencies } from '../dependencies.js'
-import { incomplete, releaseOnFailure } from './attempt.js'
+import { releaseOnFailure } from './begin.js'
+import { incomplete } from './errors.js'
 
 const MIB = 1024 ** 2
 

@@ -1,6 +1,6 @@
 import { isBuiltIn } from '../../core/realms.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
-import { mismatch } from '../attempts/attempt.js'
+import { mismatch } from '../attempts/errors.js'
 import type { Parts } from '../attempts/parts.js'
 import { asCaller, type WaitFor } from './caller.js'
 import { partInMemory, type PartInMemory } from './part-memory.js'

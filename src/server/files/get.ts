@@ -12,10 +12,10 @@ import {
   invalid,
   optional,
 } from '../../core/store/validation/checks.js'
-import { notFound, secondsAfter } from '../attempts/attempt.js'
+import { notFound } from '../attempts/errors.js'
+import { secondsAfter, DISPOSITIONS, LONGEST_URL_SECONDS, presentationOf } from '../url-terms.js'
 import { bytesOf } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
-import { DISPOSITIONS, LONGEST_URL_SECONDS, presentationOf } from '../url-terms.js'
 import { CallerError, checkSignal, lacks, linkedAbort, waitUntilAborted, type LinkedAbort } from './caller.js'
 import type { DownloadURLInput, FileURL, GetFileInput, OpenFile } from './inputs.js'
 

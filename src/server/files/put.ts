@@ -13,14 +13,10 @@ import {
   shown,
 } from '../../core/store/validation/checks.js'
 import { checkMetadata } from '../../core/store/validation/metadata.js'
-import {
-  attemptNotFound,
-  confirmUpload,
-  endAttempt,
-  mismatch,
-  reserveUpload,
-  type UploadRequest,
-} from '../attempts/attempt.js'
+import { reserveUpload, type UploadRequest } from '../attempts/begin.js'
+import { confirmUpload } from '../attempts/confirm.js'
+import { attemptNotFound, mismatch } from '../attempts/errors.js'
+import { endAttempt } from '../attempts/settle.js'
 import { bytesOf } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import {
@@ -31,16 +27,11 @@ import {
   type Parts,
   type PendingMultipart,
 } from '../attempts/parts.js'
-import {
-  applicationKeys,
-  buildKeys,
-  checkAccepted,
-  checkMediaType,
-  routeOf,
-  type RoutePolicy,
-  type RouteTable,
-  type UploadKeys,
-} from '../routes.js'
+import { checkMediaType } from '../../core/http/media-type.js'
+import { applicationKeys, type UploadKeys } from '../attempts/keys.js'
+import { checkAccepted, routeOf } from '../upload-routes/acceptance.js'
+import { buildKeys } from '../upload-routes/functions.js'
+import type { RoutePolicy, RouteTable } from '../upload-routes/options.js'
 import { bodyParts, byteSource, type ByteSource } from './byte-source.js'
 import {
   asCaller,

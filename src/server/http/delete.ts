@@ -1,6 +1,7 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { referenceFields } from '../../core/http/fields.js'
-import { notFound, removeObject } from '../attempts/attempt.js'
+import { notFound } from '../attempts/errors.js'
+import { removeObject } from '../objects.js'
 import type { OperationPolicy } from '../options.js'
 import type { ServerDependencies } from '../dependencies.js'
 

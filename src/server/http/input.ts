@@ -14,18 +14,14 @@ import {
 } from '../../core/store/inputs/fields.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
-import { attemptNotFound, type UploadRequest } from '../attempts/attempt.js'
+import type { UploadRequest } from '../attempts/begin.js'
+import { attemptNotFound } from '../attempts/errors.js'
 import type { RefusedPut } from '../attempts/refused-puts.js'
 import type { OperationPolicy } from '../options.js'
-import {
-  buildKeys,
-  buildMetadata,
-  checkAccepted,
-  checkMediaType,
-  routeOf,
-  type RoutePolicy,
-  type RouteTable,
-} from '../routes.js'
+import { checkMediaType } from '../../core/http/media-type.js'
+import { checkAccepted, routeOf } from '../upload-routes/acceptance.js'
+import { buildKeys, buildMetadata } from '../upload-routes/functions.js'
+import type { RoutePolicy, RouteTable } from '../upload-routes/options.js'
 
 /** The errors that can refuse an upload request, apart from `STORAGE_UNAVAILABLE`. */
 export const UPLOAD_REQUEST_ERRORS: readonly ErrorCode[] = [

@@ -22,11 +22,10 @@ import { MOMENT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.j
 import type { ReadOperation } from '../../core/plugin.js'
 import { oneOf, optional } from '../../core/store/inputs/fields.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { secondsAfter } from '../attempts/attempt.js'
+import { secondsAfter, cacheableTerms, DISPOSITIONS, presentationOf } from '../url-terms.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { DownloadPolicy } from '../options.js'
-import { cacheableTerms, DISPOSITIONS, presentationOf } from '../url-terms.js'
 
 /** `GET /download` returns a signed download URL for an active object. */
 function downloadEndpoint(dependencies: ServerDependencies, policy: DownloadPolicy): Endpoint {

@@ -2,20 +2,20 @@ import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpo
 import { MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/store/records.js'
 import {
-  abortMultipartUpload,
-  attemptNotFound,
-  confirmUpload,
   releaseOnFailure,
   reserveUpload,
   uploadReservationSeconds,
-  urlExpiry,
   type UploadRequest,
-} from '../attempts/attempt.js'
+} from '../attempts/begin.js'
+import { confirmUpload } from '../attempts/confirm.js'
+import { attemptNotFound } from '../attempts/errors.js'
+import { abortMultipartUpload } from '../objects.js'
+import { urlExpiry } from '../url-terms.js'
 import { completeInBucket } from '../attempts/parts.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { OperationPolicy } from '../options.js'
-import type { RouteTable } from '../routes.js'
+import type { RouteTable } from '../upload-routes/options.js'
 import {
   attemptFields,
   failure,

@@ -6,7 +6,7 @@ import type { AdoptCommand } from '../../core/store/driver.js'
 import { sameMetadata } from '../../core/store/lifecycle/plans.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { optional, shown } from '../../core/store/validation/checks.js'
-import { checkMediaType } from '../routes.js'
+import { checkMediaType } from '../../core/http/media-type.js'
 
 /** Bytes in the bucket, as the listing describes them. */
 export interface ImportedItem extends ListedBytes {

@@ -2,7 +2,7 @@ import { StorageError } from '../../core/errors.js'
 import type { MultipartReference, ObjectStorage } from '../../core/object-storage.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../core/store/records.js'
-import { GRACE_SECONDS, secondsAfter } from '../attempts/attempt.js'
+import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { JobContext } from './job.js'
 

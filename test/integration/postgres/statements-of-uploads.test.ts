@@ -49,11 +49,7 @@ describePostgres('statements of uploads', (url) => {
             body: JSON.stringify(body),
           }),
         )
-        return (await response.json()) as {
-          key: string
-          id: string
-          upload: { url: string; headers: object }
-        }
+        return (await response.json()) as Begun
       }
       const file = { route: 'docs', filename: 'a.txt', contentType: 'text/plain', size }
       const { object, upload } = await post('/upload', file)

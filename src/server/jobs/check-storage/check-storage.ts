@@ -1,7 +1,7 @@
 import { OptionChecks } from '../../../core/option-checks.js'
 import { shown } from '../../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
-import { secondsAfter } from '../../attempts/attempt.js'
+import { secondsAfter } from '../../url-terms.js'
 import { dependenciesOf } from '../../dependencies.js'
 import { bucketPart, showProgress, type BucketJobContext, type BucketJobOptions } from '../job.js'
 import { listInOrder, storedPosition } from '../pages.js'

@@ -1,0 +1,136 @@
+import { StorageError } from '../../core/errors.js'
+import type { ErrorContext } from '../../core/reporter.js'
+import { createAttemptId } from '../../core/store/attempt-id.js'
+import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
+import { shown } from '../../core/store/validation/checks.js'
+import type { UploadKeys } from './keys.js'
+import { settleReservation, settlementBatches } from './settle.js'
+import type { ServerDependencies } from '../dependencies.js'
+import type { RoutePolicy } from '../upload-routes/options.js'
+import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
+
+/** A validated request to start an upload, with the key that it will have. */
+export interface UploadRequest extends UploadKeys {
+  readonly route: RoutePolicy
+  readonly filename: string | null
+  readonly contentType: string
+  /** Bytes. */
+  readonly size: number
+  readonly metadata: ObjectMetadata | null
+}
+
+/** The slowest connection that a reservation allows for, in bytes per second. */
+const SLOWEST_CONNECTION = 64 * 1024
+
+/** Returns how long the reservation of a single-PUT upload lasts, in seconds. */
+export function uploadReservationSeconds(
+  size: number,
+  urlSeconds: number,
+  pendingTtlSeconds: number,
+): number {
+  return Math.min(pendingTtlSeconds, urlSeconds + GRACE_SECONDS + Math.ceil(size / SLOWEST_CONNECTION))
+}
+
+export interface ReservationTerms {
+  readonly scope: string
+  /** Lifetime of the reservation, in seconds. */
+  readonly seconds: number
+  /** `null`: none. Left out: the quota of the scope. */
+  readonly quota?: Quota | null
+}
+
+/** How many expired reservations one request may settle to free quota. */
+const SETTLED_PER_REQUEST = 100
+
+/** Reserves an upload. If the quota is exceeded, settles expired reservations of the scope and tries once more. */
+export async function reserveUpload(
+  dependencies: ServerDependencies,
+  upload: UploadRequest,
+  terms: ReservationTerms,
+  context: ErrorContext,
+): Promise<StorageObject> {
+  const { records, now } = dependencies
+  const { route, key, filename, contentType, size, metadata } = upload
+  const { scope } = terms
+  const quota = terms.quota === undefined ? await records.quotaOf(scope, context.request) : terms.quota
+  const id = createAttemptId({ now })
+  const reserve = () =>
+    records.reserve(
+      {
+        scope,
+        bucket: route.bucket,
+        key,
+        declaredSize: size,
+        expiresAt: secondsAfter(now(), terms.seconds),
+        route: route.name,
+        filename,
+        contentType,
+        metadata,
+        storageKey: upload.storageKeyOf(id),
+        overwrite: route.overwrite,
+        quota,
+        id,
+      },
+      context.request,
+    )
+
+  try {
+    return await reserve()
+  } catch (refusal) {
+    const code = refusal instanceof StorageError && refusal.code
+    if (code === 'KEY_CONFLICT' && !route.overwrite) await refuseOverwrite(dependencies, upload, scope)
+    if (code !== 'QUOTA_EXCEEDED' || !(await settleExpired(dependencies, scope, context))) throw refusal
+    return reserve()
+  }
+}
+
+/** @throws StorageError `KEY_CONFLICT` if the scope's own object has the key. Other scopes must not learn what has it. */
+async function refuseOverwrite(
+  { records }: ServerDependencies,
+  { route, key }: UploadRequest,
+  scope: string,
+): Promise<void> {
+  const active = await records.objects.findActive({ bucket: route.bucket, key, scope })
+  if (active?.scope !== scope) return
+  throw new StorageError('KEY_CONFLICT', {
+    message: `You have an object with this key, and the upload route ${shown(route.name)} does not allow overwrite.`,
+  })
+}
+
+/** Settles expired reservations up to the first failure. Returns whether to reserve again, also if none are left by now. */
+async function settleExpired(
+  dependencies: ServerDependencies,
+  scope: string,
+  context: ErrorContext,
+): Promise<boolean> {
+  const expired = await dependencies.records.objects.listExpired({ scope, limit: SETTLED_PER_REQUEST })
+  const known = expired.filter(({ bucket }) => dependencies.buckets.has(bucket))
+  let settled = expired.length === 0
+  for (const rows of settlementBatches(known)) {
+    const results = await Promise.allSettled(
+      rows.map((row) => settleReservation(dependencies, row, 'confirm', context.request?.signal)),
+    )
+    const failures = results.filter((result) => result.status === 'rejected')
+    for (const { reason } of failures) dependencies.report(reason, context)
+    settled ||= failures.length < results.length
+    if (failures.length > 0) break
+  }
+  return settled
+}
+
+/** Runs the step that follows a reservation. If it fails, releases the reservation, which frees its quota at once. */
+export async function releaseOnFailure<T>(
+  { records, report }: ServerDependencies,
+  { bucket, key, id, scope }: StorageObject,
+  context: ErrorContext,
+  step: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    await records.objects
+      .release({ bucket, key, id, scope })
+      .catch((failure: unknown) => report(failure, context))
+    throw error
+  }
+}

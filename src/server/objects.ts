@@ -1,0 +1,48 @@
+import type { ErrorContext } from '../core/reporter.js'
+import type { RemoveInput } from '../core/store/contract.js'
+import type { StorageObject } from '../core/store/records.js'
+import type { ServerDependencies } from './dependencies.js'
+import { bytesOf } from './storage.js'
+import { uploadURLEnd } from './url-terms.js'
+
+/** Removes the object or pending upload at a key: first the row, then its bytes. Returns the removed row, or `null`. */
+export async function removeObject(
+  dependencies: ServerDependencies,
+  input: RemoveInput,
+  context: ErrorContext,
+): Promise<StorageObject | null> {
+  const removed = await dependencies.records.remove(input, context.request)
+  if (removed) await removeBytes(dependencies, removed, context)
+  return removed
+}
+
+/** Removes the bytes of a deleted record, unless they are the application's. Reports a failure: `cleanUp` retries the leftover. */
+export async function removeBytes(
+  { storage, report, uploadSeconds, now }: ServerDependencies,
+  row: StorageObject,
+  context: ErrorContext,
+): Promise<void> {
+  if (row.storageKey === null) return
+  // Only an object that was active can have a download URL.
+  const writableUntil = row.confirmedAt && uploadURLEnd(row, uploadSeconds, now())
+  try {
+    await storage.remove({ ...bytesOf(row), writableUntil, eTag: row.eTag })
+  } catch (error) {
+    report(error, context)
+  }
+}
+
+/** Aborts the multipart upload of an ended attempt, if it has one. Like {@link removeBytes}, it never rejects. */
+export async function abortMultipartUpload(
+  { storage, report }: ServerDependencies,
+  row: StorageObject,
+  context: ErrorContext,
+): Promise<void> {
+  const { uploadId } = row
+  if (uploadId === null) return
+  try {
+    await storage.multipart?.abort({ ...bytesOf(row), uploadId })
+  } catch (error) {
+    report(error, context)
+  }
+}

@@ -1,0 +1,42 @@
+import { StorageError, refusalOf, toStorageError } from '../../core/errors.js'
+import type { ObjectMetadata } from '../../core/store/records.js'
+import { shown } from '../../core/store/validation/checks.js'
+import { checkMetadata } from '../../core/store/validation/metadata.js'
+import { type UploadKeys, applicationKeys, randomKey } from '../attempts/keys.js'
+import type { MetadataContext, RoutePolicy } from './options.js'
+
+/** Returns the keys that the route chooses. A random key is never reused, so it is also the storage key. */
+export async function buildKeys(route: RoutePolicy, scope: string, filename: string): Promise<UploadKeys> {
+  const { key: keyOf, name } = route
+  if (keyOf !== null) return applicationKeys(await refusable(() => keyOf({ scope, filename, route: name })))
+  const key = randomKey(name)
+  return { key, storageKeyOf: () => key }
+}
+
+/** Returns the metadata to store. @throws StorageError `INTERNAL_ERROR` if the route's function returns an invalid value. */
+export async function buildMetadata(
+  { name, metadata }: RoutePolicy,
+  given: ObjectMetadata | null,
+  context: MetadataContext,
+): Promise<ObjectMetadata | null> {
+  if (typeof metadata !== 'function') return given
+  const result: unknown = await refusable(() => metadata(given, context))
+  // Only an explicit `null` means "none". `undefined` is probably a forgotten return statement.
+  if (result === null) return null
+  try {
+    return checkMetadata(result)
+  } catch (error) {
+    // Without a cause, because `onError` would get it instead of a message that names the route.
+    const message = `The metadata function of the upload route ${shown(name)} failed: ${toStorageError(error).message}`
+    throw new StorageError('INTERNAL_ERROR', { message })
+  }
+}
+
+/** Runs a function of a route. @throws what {@link refusalOf} makes of what it throws, else that itself. */
+async function refusable<T>(call: () => T | Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (thrown) {
+    throw refusalOf(thrown) ?? thrown
+  }
+}

@@ -1,0 +1,112 @@
+import type { Guard } from '../../core/guards.js'
+import { checkMediaType, essenceOf } from '../../core/http/media-type.js'
+import { OptionChecks, isObject } from '../../core/option-checks.js'
+import type { ObjectMetadata } from '../../core/store/records.js'
+import { shown } from '../../core/store/validation/checks.js'
+
+/** The input of a route's `key` function. */
+export interface KeyContext {
+  readonly scope: string
+  /** The file name as the browser sent it. It may contain any character, including `/` and `..`. */
+  readonly filename: string
+  readonly route: string
+}
+
+/** What a route's `metadata` function knows about the upload, besides the metadata that the client sent. */
+export interface MetadataContext {
+  readonly request: Request
+  readonly scope: string
+}
+
+/**
+ * Returns the metadata to store, or `null` for none. `given` is what the client sent, validated, or `null` if it sent none. A
+ * thrown `StorageError` keeps its code.
+ */
+export type MetadataFunction = (
+  given: ObjectMetadata | null,
+  context: MetadataContext,
+) => ObjectMetadata | null | Promise<ObjectMetadata | null>
+
+/** An upload route: which files it accepts and where it stores them. */
+export interface UploadRoute {
+  /** Largest file size in bytes. Default: the limit of S3, 5 GiB in a single PUT and 5 TiB in parts. */
+  readonly maxFileSize?: number | null | undefined
+  /** Allowed media types such as `image/png` or `image/*`. Matching ignores case and parameters. Default: any type. */
+  readonly contentTypes?: readonly string[] | null | undefined
+  /**
+   * Returns the key, 1 to 1024 bytes of UTF-8. Include the scope in keys that are not unique. Default: a random key that is
+   * never reused.
+   */
+  readonly key?: ((context: KeyContext) => string | Promise<string>) | null | undefined
+  /**
+   * Decides on the metadata of an upload. By default the client's metadata is stored as sent, so it says only what the uploader
+   * claims. `false` refuses metadata from clients. A function returns what to store. Only for uploads over HTTP.
+   */
+  readonly metadata?: false | MetadataFunction | null | undefined
+  /** Default: the server's bucket. */
+  readonly bucket?: string | null | undefined
+  /** Whether an upload may replace an active object with the same key and scope. Default `false`. */
+  readonly overwrite?: boolean | null | undefined
+  /** Runs after the guard of `upload` or `multipart`. */
+  readonly guard?: Guard | null | undefined
+}
+
+export type RoutePolicy = ReturnType<typeof routePolicy>
+
+/** The routes by name. A `Map`, because a requested name must not match an inherited property such as `constructor`. */
+export type RouteTable = ReadonlyMap<string, RoutePolicy>
+
+const checks = new OptionChecks('createS3Server')
+
+/** Validates the `routes` option. @throws TypeError if a route is invalid, or if there is none. */
+export function routeTable(routes: Readonly<Record<string, UploadRoute>>, bucket: string): RouteTable {
+  if (!isObject(routes)) {
+    throw checks.error(`routes must be an object of upload routes by name (got ${shown(routes)}).`)
+  }
+  const table = new Map(
+    Object.entries(routes).map(([name, route]) => [name, routePolicy(name, route, bucket)]),
+  )
+  if (table.size === 0) {
+    throw checks.error('routes must have at least one route. Omit it to get a single route named "default".')
+  }
+  return table
+}
+
+function routePolicy(name: string, route: UploadRoute, serverBucket: string) {
+  checks.text(`the route name ${shown(name)}`, name, 'route')
+  const option = /^[A-Za-z_$][\w$]*$/.test(name) ? `routes.${name}` : `routes[${JSON.stringify(name)}]`
+  if (!isObject(route)) throw checks.error(`${option} must be an object (got ${shown(route)}).`)
+  const { maxFileSize, contentTypes, key, metadata, bucket, overwrite, guard } = route
+  return {
+    name,
+    bucket: checks.text(`${option}.bucket`, bucket ?? serverBucket, 'bucket'),
+    overwrite: checks.boolean(`${option}.overwrite`, overwrite) ?? false,
+    maxFileSize: checks.integer(`${option}.maxFileSize`, maxFileSize ?? null, 0, Number.MAX_SAFE_INTEGER),
+    contentTypes: contentTypesOption(`${option}.contentTypes`, contentTypes),
+    key: checks.function(`${option}.key`, key),
+    /** `false`: clients must not send any. `null`: what they send is stored. */
+    metadata: metadataOption(`${option}.metadata`, metadata),
+    guard: checks.function(`${option}.guard`, guard),
+  }
+}
+
+function metadataOption(option: string, value: UploadRoute['metadata']): false | MetadataFunction | null {
+  if (value === undefined || value === null) return null
+  if (value !== false && typeof value !== 'function') {
+    throw checks.error(`${option} must be false or a function (got ${shown(value)}).`)
+  }
+  return value
+}
+
+function contentTypesOption(option: string, types: unknown): readonly string[] | null {
+  if (types === undefined || types === null) return null
+  if (!Array.isArray(types) || types.length === 0) {
+    const given = Array.isArray(types) ? 'an empty array' : shown(types)
+    throw checks.error(
+      `${option} must be an array of media types such as "image/png" or "image/*" (got ${given}).`,
+    )
+  }
+  return types.map((type: unknown, index) =>
+    essenceOf(checks.valid(() => checkMediaType(type, `${option}[${index}]`))),
+  )
+}
