@@ -18,6 +18,7 @@ export interface Environment {
 type EnvironmentName =
   | 'frameworks'
   | 'front-ends'
+  | 'newcomer'
   | 'oldest-peers'
   | 'pinned-peers'
   | 'runtimes'

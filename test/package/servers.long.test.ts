@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { createS3Client } from '@svc/db/client'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { describeWholeCycle, type CycleOptions } from '../integration/http-table/whole-cycle.js'
 import { environments, findEnvironment } from './environments.js'
@@ -80,6 +81,18 @@ describe.skipIf(path === null)(`servers of the environment${skipped}`, () => {
       '$name',
       describeServer,
     )
+  })
+
+  it('a module of NestJS refuses JSON above 100 kB', async () => {
+    const server = await start(process.execPath, 'nest.mjs', 'express', 'module', 'raw')
+    onTestFinished(server.stop)
+    const { api } = createS3Client({ baseURL: server.url, headers: { 'x-user': 'user:1' }, plugins: [] })
+    const json = (size: number) => new File(['1'.repeat(size)], 'a.json', { type: 'application/json' })
+    await expect(api.upload(json(110_000))).rejects.toMatchObject({
+      code: 'UNEXPECTED_RESPONSE',
+      status: 413,
+    })
+    await api.upload(json(100_000))
   })
 
   it('a module of NestJS on Fastify is directed to fastifyBinding', async () => {
