@@ -1,16 +1,17 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { blocksOf } from '../integration/readme/documents.js'
 import { findServer } from '../servers/found-server.js'
 import { POSTGRES } from '../servers/postgres.js'
-import { environments, findEnvironment } from './environments.js'
-import { linkPackages, packPackage, temporaryFolder } from './packed-package.js'
+import { findEnvironment } from './environments.js'
+import { packPackage, temporaryFolder } from './packed-package.js'
 import { runProgram, startServerOnPort } from './programs.js'
 
 const { path, skipped } = await findEnvironment('newcomer')
 const postgres = await findServer(POSTGRES)
 const noServer = 'reason' in postgres ? ` (${postgres.reason})` : ''
+const copied = { recursive: true, verbatimSymlinks: true } as const
 const parent = temporaryFolder()
 afterAll(() => ('url' in postgres ? postgres.stop() : undefined))
 
@@ -44,7 +45,8 @@ describe.skipIf(path === null)(`an empty folder with the snippets${skipped}`, ()
         else if (command === 'npx') await run(tool(name), ...args)
         else await run(command, name, ...args)
       }
-      linkPackages(folder, Object.keys(environments.newcomer.dependencies), path!)
+      // Copies, because TypeScript can't name types of links in declarations.
+      cpSync(join(path!, 'node_modules'), join(folder, 'node_modules'), copied)
       writeSnippets(folder, document)
     })
 
