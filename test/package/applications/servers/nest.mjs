@@ -1,4 +1,5 @@
-// Mounts the library in NestJS. Arguments: the platform, the place, and `raw` for an application with `rawBody`.
+// Mounts the library in NestJS. Arguments: the platform, the place, and `raw` for an application with `rawBody`, or `wide` for one whose
+// parser also takes long JSON.
 import 'reflect-metadata'
 import { Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
@@ -20,7 +21,8 @@ Module({})(Application)
 
 const logger = { log() {}, warn() {}, error: (error) => console.error(error) }
 const adapter = platform === 'fastify' ? new FastifyAdapter() : new ExpressAdapter()
-const app = await NestFactory.create(Application, adapter, { logger, rawBody: raw === 'raw' })
+const app = await NestFactory.create(Application, adapter, { logger, rawBody: raw !== undefined })
+if (raw === 'wide') app.useBodyParser('json', { limit: '16mb' })
 if (place === 'prefixed') app.setGlobalPrefix('v1')
 if (place === 'use') app.use(expressBinding(s3))
 if (place === 'register') await app.register(fastifyBinding(s3))
