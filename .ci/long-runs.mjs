@@ -7,7 +7,7 @@ const MEMORY = ['test/conformance-runs/memory', 'test/conformance-runs/mutants']
 const STORE = [...MEMORY, 'test/integration/postgres/conformance']
 /** Hono in a worker, and the handler in other runtimes. */
 const BINDING = ['test/package/runtimes']
-/** The bindings in NestJS, Connect and Vite. */
+/** The bindings in NestJS, Vite, functions and on Bun and Deno. The builds of `frameworks` take minutes, so they wait for the night. */
 const SERVERS = ['test/package/servers']
 
 /** The client in Chromium, Firefox and WebKitGTK. They wait for most of their time. `faults` takes three minutes, so it waits for the night. */
@@ -18,7 +18,7 @@ const ENGINES = ['left-pages', 'changed-files', 'refused-bodies', 'tabs-and-stor
 /** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
   { path: 'src/core/store/', runs: STORE },
-  { path: 'src/core/http/', runs: BINDING },
+  { path: 'src/core/http/', runs: [...BINDING, ...SERVERS] },
   { path: 'src/adapters/memory/', runs: MEMORY },
   {
     path: 'src/adapters/postgres/',

@@ -16,7 +16,15 @@ export interface Environment {
 }
 
 type EnvironmentName =
-  'front-ends' | 'oldest-peers' | 'pinned-peers' | 'runtimes' | 'sdk-copies' | 'servers' | 'toolchains'
+  | 'frameworks'
+  | 'front-ends'
+  | 'newcomer'
+  | 'oldest-peers'
+  | 'pinned-peers'
+  | 'runtimes'
+  | 'sdk-copies'
+  | 'servers'
+  | 'toolchains'
 
 export const environments = JSON.parse(
   readFileSync(new URL('environments.json', import.meta.url), 'utf8'),

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { freePort } from '../servers/private-server.js'
+import { until } from '../until.js'
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -52,6 +54,32 @@ export async function startServer(folder: string, command: string, ...args: stri
     }),
   ])) as [string]
   return { url, stop: () => void server.kill() }
+}
+
+/** Starts a server that listens on `PORT` at `HOST`, and resolves once it responds. Its output is shown if it exits before. */
+export async function startServerOnPort(
+  folder: string,
+  variables: (url: string) => Readonly<Record<string, string>>,
+  command: string,
+  ...args: string[]
+) {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const env = { ...environment, HOST: '127.0.0.1', PORT: `${port}`, ...variables(url) }
+  const server = spawn(command, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [server.stdout, server.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const responds = () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    )
+  await until(async () => {
+    if (server.exitCode !== null) throw new Error(`${command} ${args.join(' ')} exited:\n${output}`)
+    return responds()
+  })
+  // Some wait for their connections if they are asked to end.
+  return { url, output: () => output, stop: () => void server.kill('SIGKILL') }
 }
 
 /** Runs npm and returns its stdout. */

@@ -6,7 +6,8 @@ import { s3Storage } from '@svc/db/s3'
 import express from 'express'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { findServer } from '../../servers/found-server.js'
-import { nginxBefore } from '../../servers/nginx.js'
+import { proxyBefore } from '../../servers/http-proxy.js'
+import { NGINX } from '../../servers/nginx.js'
 import { startHttpServer } from '../../servers/http-server.js'
 
 // The credentials of a role on AWS have a token of up to this length, which is part of each signed URL.
@@ -36,7 +37,7 @@ const { stop, url } = await startHttpServer(
     ),
   ),
 )
-const nginx = await findServer(nginxBefore(url))
+const nginx = await findServer(proxyBefore(NGINX, url))
 
 describe.skipIf(!('url' in nginx))('nginx with its defaults', () => {
   it('passes on a redirect to a file with a long name, signed by a role', async () => {

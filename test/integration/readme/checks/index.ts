@@ -3,6 +3,7 @@ import { accountDeletionChecks } from './account-deletion.js'
 import { browserClientChecks } from './browser-client.js'
 import { cliChecks } from './cli.js'
 import { conceptsChecks } from './concepts.js'
+import { csrfChecks } from './csrf.js'
 import { customRoutesChecks } from './custom-routes.js'
 import { deployingChecks } from './deploying.js'
 import { eventsChecks } from './events.js'
@@ -39,6 +40,7 @@ export const checks: SnippetChecks = {
   ...browserClientChecks,
   ...cliChecks,
   ...conceptsChecks,
+  ...csrfChecks,
   ...customRoutesChecks,
   ...deployingChecks,
   ...eventsChecks,

@@ -1,4 +1,5 @@
-// Mounts the library in NestJS. Arguments: the platform, and the place.
+// Mounts the library in NestJS. Arguments: the platform, the place, and `raw` for an application with `rawBody`, or `wide` for one whose
+// parser also takes long JSON.
 import 'reflect-metadata'
 import { Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
@@ -6,9 +7,9 @@ import { ExpressAdapter } from '@nestjs/platform-express'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
 import { expressBinding } from '@svc/db/express'
 import { fastifyBinding } from '@svc/db/fastify'
-import { s3, upload } from './upload.mjs'
+import { s3 } from './s3.mjs'
 
-const [platform, place] = process.argv.slice(2)
+const [platform, place, raw] = process.argv.slice(2)
 const isInModule = place === 'module' || place === 'prefixed'
 
 class Application {
@@ -18,11 +19,11 @@ class Application {
 }
 Module({})(Application)
 
-const logger = { log() {}, warn() {}, error: (error) => console.log(`${error}`) }
+const logger = { log() {}, warn() {}, error: (error) => console.error(error) }
 const adapter = platform === 'fastify' ? new FastifyAdapter() : new ExpressAdapter()
-const app = await NestFactory.create(Application, adapter, { logger })
+const app = await NestFactory.create(Application, adapter, { logger, rawBody: raw !== undefined })
+if (raw === 'wide') app.useBodyParser('json', { limit: '16mb' })
 if (place === 'prefixed') app.setGlobalPrefix('v1')
 if (place === 'use') app.use(expressBinding(s3))
 if (place === 'register') await app.register(fastifyBinding(s3))
-await app.listen(0, '127.0.0.1')
-await upload((await app.getUrl()) + (place === 'prefixed' ? '/v1' : ''))
+await app.listen(process.env.PORT, process.env.HOST)

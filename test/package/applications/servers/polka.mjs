@@ -1,9 +1,5 @@
-import { createServer } from 'node:http'
 import polka from 'polka'
 import { expressBinding } from '@svc/db/express'
-import { s3, upload } from './upload.mjs'
+import { s3 } from './s3.mjs'
 
-const app = polka().use('/v1', expressBinding(s3))
-const server = createServer(app.handler).listen(0, '127.0.0.1', () =>
-  upload(`http://127.0.0.1:${server.address().port}/v1`),
-)
+polka().use('/v1', expressBinding(s3)).listen(process.env.PORT, process.env.HOST)

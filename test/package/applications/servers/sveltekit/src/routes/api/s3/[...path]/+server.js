@@ -1,0 +1,3 @@
+import { s3 } from '../../../../../../s3.mjs'
+
+export const fallback = ({ request }) => s3.handler(request)

@@ -1,0 +1,77 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { blocksOf } from '../integration/readme/documents.js'
+import { findServer } from '../servers/found-server.js'
+import { POSTGRES } from '../servers/postgres.js'
+import { findEnvironment } from './environments.js'
+import { packPackage, temporaryFolder } from './packed-package.js'
+import { runProgram, startServerOnPort } from './programs.js'
+
+const { path, skipped } = await findEnvironment('newcomer')
+const postgres = await findServer(POSTGRES)
+const noServer = 'reason' in postgres ? ` (${postgres.reason})` : ''
+const copied = { recursive: true, verbatimSymlinks: true } as const
+const parent = temporaryFolder()
+afterAll(() => ('url' in postgres ? postgres.stop() : undefined))
+
+/** Writes the snippets of a document to the files that they name. */
+function writeSnippets(folder: string, document: string): void {
+  for (const code of blocksOf(document, 'ts')) {
+    const [, name = ''] = /^\/\/ (\S+)\n/.exec(code) ?? []
+    // For applications that have these packages.
+    if (!name.startsWith('existing-')) writeFileSync(join(folder, name), code)
+  }
+}
+
+describe.skipIf(path === null)(`an empty folder with the snippets${skipped}`, () => {
+  describe.each(['README.md', 'docs/getting-started.md'])('of %s', (document) => {
+    const folder = join(parent, document.replace(/\W/g, '-'))
+    const run = async (command: string, ...args: string[]) => {
+      const result = await runProgram(folder, command, ...args)
+      expect(result.exitCode, result.output).toBe(0)
+    }
+    const tool = (name: string) => join(path ?? '', 'node_modules', '.bin', name)
+
+    beforeAll(async () => {
+      mkdirSync(folder)
+      const { file } = await packPackage(folder)
+      const setup = blocksOf('docs/getting-started.md', 'sh')[1]!.trim().split('\n').slice(1)
+      for (const line of setup) {
+        const [command = '', name = '', ...args] = line.split(' ')
+        // The other packages are those of the environment, because the newest ones may change.
+        if (name === 'install' && args.includes('-D')) continue
+        if (name === 'install') await run('npm', 'install', '--offline', '--no-audit', '--no-fund', file)
+        else if (command === 'npx') await run(tool(name), ...args)
+        else await run(command, name, ...args)
+      }
+      // Copies, because TypeScript can't name types of links in declarations.
+      cpSync(join(path!, 'node_modules'), join(folder, 'node_modules'), copied)
+      writeSnippets(folder, document)
+    })
+
+    it('compiles', () => run(tool('tsc'), '--noEmit'))
+
+    it.skipIf(noServer !== '')(`serves${noServer}`, async () => {
+      if (!('url' in postgres)) return
+      const variables = { DATABASE_URL: postgres.url }
+      const server = await startServerOnPort(folder, () => variables, tool('tsx'), 'server.ts')
+      onTestFinished(server.stop)
+      const headers = { 'x-user': 'ann', authorization: 'Bearer secret-of-ann' }
+      const list = await fetch(`${server.url}/api/s3/db/objects`, { headers })
+      expect([list.status, await list.json()]).toEqual([200, { objects: [] }])
+    })
+  })
+
+  it('runs the tests', async () => {
+    const folder = join(parent, 'docs-getting-started-md')
+    const { exitCode, output } = await runProgram(
+      folder,
+      join(path!, 'node_modules', '.bin', 'tsx'),
+      '--test',
+      'app.test.ts',
+    )
+    expect(exitCode, output).toBe(0)
+    expect(output).toMatch(/pass 2/)
+  })
+})
