@@ -6,7 +6,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import { build } from 'esbuild'
 import express, { type Response } from 'express'
 import { startHttpServer } from '../servers/http-server.js'
-import { slowLineTo } from '../servers/slow-line.js'
+import type { NetworkNamespace } from '../servers/network-namespace.js'
 
 const CLIENT = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
 
@@ -49,7 +49,9 @@ export interface ClientPageOptions {
   readonly policyOf?: PolicyOf
   /** The clock of server and bucket. */
   readonly now?: () => Date
-  /** How many bytes a second the line to the bucket carries. Default: any number. */
+  /** The network of the browser. Default: the machine's. */
+  readonly network?: NetworkNamespace
+  /** How many bytes a second the line to the bucket carries in that network. Default: any number. */
   readonly bytesPerSecond?: number
 }
 
@@ -60,6 +62,7 @@ export type PolicyOf = (bucketOrigin: string) => string
 export async function startClientPage({
   policyOf,
   now = () => new Date(),
+  network,
   bytesPerSecond,
 }: ClientPageOptions = {}): Promise<ClientPage> {
   const script = await clientScript
@@ -78,11 +81,12 @@ export async function startClientPage({
   }
 
   const bucket = express()
-  const bucketServer = await startHttpServer((req, res) => void bucket(req, res))
-  const line = bytesPerSecond === undefined ? null : await slowLineTo(bucketServer.url, bytesPerSecond)
-  const bucketURL = line ? line.url : bucketServer.url
+  // Six parts that share a slow line take longer than the five minutes that Node.js gives a request.
+  const limits = { requestTimeout: 0 }
+  const bucketServer = await startHttpServer((req, res) => void bucket(req, res), limits)
+  await network?.serve(bucketServer.server, bytesPerSecond)
   const s3 = createS3Server({
-    storage: memoryStorage({ baseURL: `${bucketURL}/api/s3/_storage`, now }),
+    storage: memoryStorage({ baseURL: `${bucketServer.url}/api/s3/_storage`, now }),
     bucket: 'files',
     now,
     plugins: [
@@ -122,7 +126,7 @@ export async function startClientPage({
 
   const app = express()
   app.get('/', (_req, res) => {
-    if (policyOf) res.set('content-security-policy', policyOf(bucketURL))
+    if (policyOf) res.set('content-security-policy', policyOf(bucketServer.url))
     res.cookie('session', 'secret').type('html').send(`<script type="module">${script}</script>`)
   })
   app.get('/worker.js', (_req, res) => void res.type('js').send(PASSING_WORKER))
@@ -133,6 +137,7 @@ export async function startClientPage({
   })
   app.use(expressBinding(s3))
   const appServer = await startHttpServer((req, res) => void app(req, res))
+  await network?.serve(appServer.server)
 
   return {
     url: appServer.url,
@@ -152,7 +157,7 @@ export async function startClientPage({
     fail: (next) => (fault = next),
     lie: (next) => (lie = next),
     stop: async () => {
-      await Promise.all([appServer.stop(), line?.stop(), bucketServer.stop()])
+      await Promise.all([appServer.stop(), bucketServer.stop()])
     },
   }
 }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { until } from '../until.js'
-import { describeInEngines } from './engines/engines.js'
+import { describeOnSlowLines } from './engines/engines.js'
 import { bytesOf, openEngineSession, upload } from './engines/session.js'
 import { uploadAtOnce } from './engines/several-files.js'
 
-await describeInEngines('a slow line', (engine) => {
+await describeOnSlowLines('a slow line', (engine) => {
   it('behind a service worker that passes requests on carries a body for longer than `stallSeconds`', async (test) => {
     const { server, tab } = await openEngineSession(engine(), test, { bytesPerSecond: 500_000 })
     await tab.evaluate(() => void navigator.serviceWorker.register('/worker.js'))
@@ -16,8 +16,7 @@ await describeInEngines('a slow line', (engine) => {
     expect((await server.bytesOf(key!)).equals(bytesOf(size))).toBe(true)
   })
 
-  // Like six files of 33 MiB at 5 Mbit/s with the default of 30 seconds. The system buffers megabytes for each connection, so that an even
-  // slower line would show no progress for longer than `stallSeconds`.
+  // Like six files of 33 MiB at 5 Mbit/s with the default of 30 seconds.
   it('carries six large files at once, whose requests wait for a connection for longer than `stallSeconds`', async (test) => {
     const { server, tab } = await openEngineSession(engine(), test, { bytesPerSecond: 3_000_000 })
     await uploadAtOnce(server, tab, { files: 6, size: 33 * 1024 ** 2, stallSeconds: 10 })

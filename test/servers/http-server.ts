@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface HttpServer {
@@ -13,8 +13,11 @@ export interface HttpServer {
  * Serves on a free port. Keeps idle connections open, because Node closes them after five seconds: on a busy machine, that
  * can happen while a client sends its next request.
  */
-export async function startHttpServer(listener: RequestListener): Promise<HttpServer> {
-  const server = createServer({ keepAliveTimeout: 0 }, listener)
+export async function startHttpServer(
+  listener: RequestListener,
+  options: ServerOptions = {},
+): Promise<HttpServer> {
+  const server = createServer({ keepAliveTimeout: 0, ...options }, listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     server,

@@ -2,7 +2,15 @@ import type { Context } from 'hono'
 import type { RequestBody, UnreadBody } from '../../core/http/request-body.js'
 import type { PlainResponse } from '../../core/http/response.js'
 import { liveRequest, ownerOf, requestOnce, withOwner } from '../node/request.js'
-import { discardBody, headerOf, LISTS, startBody, streamOf, whenOver } from '../node/response.js'
+import {
+  discardBody,
+  failWithReason,
+  headerOf,
+  LISTS,
+  startBody,
+  streamOf,
+  whenOver,
+} from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
 import { belowBase, pathInURL, segmentsOf, splitAfter } from '../node/url.js'
 
@@ -171,15 +179,16 @@ function unreadBody(c: IncomingHonoContext): UnreadBody {
   const { raw } = c.req
   const { incoming, outgoing } = nodeOf(c)
   if (outgoing) discardBody(outgoing)
+  const fail = outgoing && failWithReason(outgoing)
   let opened: ReadableStream<Uint8Array> | null | undefined
   // The adapter for Node.js closes the connection when a body is cancelled, so the client would get no response.
-  const open = () => (opened ??= outgoing && raw.body ? withoutCancel(raw.body) : raw.body)
+  const open = () => (opened ??= fail && raw.body ? withoutCancel(raw.body, fail) : raw.body)
   const body = { kind: 'stream', open, isDiscarded: outgoing !== undefined } as const
   const length = lengthOf(raw.headers, incoming?.headers)
   if (length === null) return body
   const read = async (maxBytes: number): Promise<Uint8Array | null> => {
     if (length > maxBytes) return null
-    const bytes = new Uint8Array(await raw.arrayBuffer())
+    const bytes = new Uint8Array(await raw.arrayBuffer().catch(fail))
     return bytes.length > maxBytes ? null : bytes
   }
   return { ...body, read }
@@ -202,7 +211,10 @@ async function parsedBody({ arrayBuffer, blob, text, json }: BodyCache): Promise
   return isEmpty ? { kind: 'stream', open: () => null } : { kind: 'parsed', value }
 }
 
-function withoutCancel(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+function withoutCancel(
+  body: ReadableStream<Uint8Array>,
+  fail: ReturnType<typeof failWithReason>,
+): ReadableStream<Uint8Array> {
   const reader = body.getReader()
-  return streamOf(async () => (await reader.read()).value)
+  return streamOf(async () => (await reader.read().catch(fail)).value)
 }

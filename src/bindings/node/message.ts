@@ -4,7 +4,7 @@ import { types } from 'node:util'
 import type { PlainHandler } from '../../core/http/handler.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { PlainResponse } from '../../core/http/response.js'
-import { discardBody, streamOf, whenOver, type StartedBody } from './response.js'
+import { discardBody, failWithReason, streamOf, whenOver, type StartedBody } from './response.js'
 
 /** A request and what a binding knows about it. */
 export interface NodeExchange {
@@ -30,20 +30,26 @@ function incomingBody({ message, response, parsed }: NodeExchange): RequestBody 
   // Another listener has started the flow. Pausing it keeps the bytes until the library reads, when both receive them.
   if (!isRead && message.readableFlowing) message.pause()
 
+  const fail = failWithReason(response)
   let chunks: MessageChunks | undefined
   let opened: ReadableStream<Uint8Array> | undefined
   function open(): ReadableStream<Uint8Array> {
     // Not `Readable.toWeb`, which destroys the message, and so the connection, if a body that is too large is cancelled.
     const source = (chunks ??= message.iterator({ destroyOnReturn: false }) as MessageChunks)
     return (opened ??= streamOf(async () => {
-      const { done, value } = await source.next()
+      const { done, value } = await source.next().catch(fail)
       return done ? undefined : bufferOf(value, message)
     }))
   }
   discardBody(response, async () => chunks?.return())
   return isRead
     ? { kind: 'parsed', value: parsed }
-    : { kind: 'stream', open, read: (maxBytes) => wholeBody(message, maxBytes), isDiscarded: true }
+    : {
+        kind: 'stream',
+        open,
+        read: (maxBytes) => wholeBody(message, maxBytes).catch(fail),
+        isDiscarded: true,
+      }
 }
 
 /** Mocks of messages have no stream, or one that has ended before anything was read, and a value. */

@@ -118,6 +118,17 @@ export function socketOf({ req }: ServerResponse): Socket | undefined {
   return typeof socket?.once === 'function' ? socket : undefined
 }
 
+/**
+ * Returns a function that throws why a body could not be read. Node.js ends a request that takes longer than `requestTimeout` as if its
+ * client had gone. Only the connection has the reason.
+ */
+export function failWithReason(response: ServerResponse): (error: unknown) => never {
+  return (error) => {
+    const reason: (Error & { readonly code?: string }) | null | undefined = socketOf(response)?.errored
+    throw reason?.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? reason : error
+  }
+}
+
 /** How much of an unread body is read. Clients may send all of it before they read the response. */
 const MAX_DISCARDED = { bytes: 1024 ** 2, milliseconds: 500 }
 

@@ -13,6 +13,7 @@ import {
   type StartedInParts,
 } from './attempt.js'
 import { inOneTab, type KeptAttempt, quietly, type Slot } from './kept-attempts.js'
+import { inLine } from './line.js'
 import { digestOf, readPart } from './read.js'
 import { onPage } from './page-events.js'
 import { isTransient, retry, statusOf, throwIfAborted } from './retry.js'
@@ -227,10 +228,7 @@ async function sendMissing(
       return parts.some(({ partNumber, size }) => partNumber === part && size === slice.size)
     }
     await retry(
-      async () => {
-        const leave = await traffic.puts.enter(transfer, stopped)
-        await send().finally(leave)
-      },
+      () => inLine(traffic.puts, transfer, stopped, send),
       { signal: stopped, phase },
       async (error, failures) => {
         // Each retry gets a new URL, because the previous one may have expired.

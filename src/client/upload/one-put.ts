@@ -10,6 +10,7 @@ import {
   type StartedInOnePut,
 } from './attempt.js'
 import type { KeptAttempt } from './kept-attempts.js'
+import { inLine } from './line.js'
 import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
 
@@ -37,10 +38,7 @@ export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
     const send = async () => {
       let object: DbClientObject | undefined
       const failure = await retry(
-        async () => {
-          const leave = await traffic.puts.enter(transfer, signal)
-          await put(upload, bytes).finally(leave)
-        },
+        () => inLine(traffic.puts, transfer, signal, () => put(upload, bytes)),
         transfer,
         async (error, failures) => {
           // The bytes may have arrived, if only the response can't be read.

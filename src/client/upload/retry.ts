@@ -45,7 +45,9 @@ export async function retry<Result>(
 export function isTransient(error: unknown): boolean {
   const status = statusOf(error)
   return (
-    isCode(error, 'NETWORK_ERROR') || status === 429 || (status >= 500 && status !== 501 && status !== 505)
+    isCode(error, 'NETWORK_ERROR') ||
+    [408, 429].includes(status) ||
+    (status >= 500 && status !== 501 && status !== 505)
   )
 }
 

@@ -87,10 +87,15 @@ export function unreadableBody(
 /** What Node.js and browsers call the end of a connection. */
 const DISCONNECTED = ['AbortError', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']
 
+/** What Node.js calls the end of a request that its own server has ended. */
+const ENDED_BY_SERVER = 'ERR_HTTP_REQUEST_TIMEOUT'
+
 /** Returns whether the stream of a body failed for another reason than that the client has gone, so that an operator should know. */
 export function isFailedBody(error: StorageError, { signal }: Partial<Pick<Request, 'signal'>>): boolean {
-  if (!unreadable.has(error) || signal?.aborted) return false
+  if (!unreadable.has(error)) return false
   const { name, code } = Object(error.cause) as { readonly name?: string; readonly code?: string }
+  if (code === ENDED_BY_SERVER) return true
+  if (signal?.aborted) return false
   return !DISCONNECTED.includes(String(name)) && !DISCONNECTED.includes(String(code))
 }
 

@@ -40,7 +40,7 @@ export function refusedPutReport(
     }
     const what =
       refused.status === null
-        ? `The client could not read a response of the bucket ${quoted(bucket)} to a PUT. Its CORS rules or its address may be wrong, or it closed the connection early (too large, a refused signature).`
+        ? `The client could not read a response of the bucket ${quoted(bucket)} to a PUT. Its CORS rules or its address may be wrong, or it closed the connection early (too large, too slow, a refused signature).`
         : `The bucket ${quoted(bucket)} refused a PUT with status ${refused.status}.`
     const advice = refused.status === 501 && createOnly ? ` ${CREATE_ONLY_ADVICE}` : ''
     const error = new Error(`${what}${advice} The client of upload ${id} reports: ${quoted(refused.message)}`)

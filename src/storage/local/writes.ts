@@ -143,17 +143,19 @@ async function* chunksOfStream(
   if (!stream) return
   const reader = stream.getReader()
   const cancel = () => void reader.cancel().catch(() => undefined)
+  let arrived = 0
   let isComplete = false
   signal.addEventListener('abort', cancel)
   try {
     for (;;) {
       const next = await waitFor(reader.read()).catch((cause: unknown) => {
-        throw unreadableBody(cause, 'The body could not be read completely.')
+        throw unreadableBody(cause, `The body could not be read completely (${arrived} bytes arrived).`)
       })
       signal.throwIfAborted()
       isComplete = next.done
       if (next.done) return
       if (!(await claim.keep())) throw takenOver()
+      arrived += next.value.byteLength
       yield next.value
     }
   } finally {

@@ -1,5 +1,9 @@
+import type { NetworkNamespace } from '../../servers/network-namespace.js'
+
 /** A browser that tests drive. */
 export interface Engine {
+  /** The network that it runs in. Missing: the machine's. */
+  readonly network?: NetworkNamespace
   /** Opens a new profile: without cookies, storage and service workers. */
   readonly openProfile: () => Promise<Profile>
   readonly stop: () => Promise<void>

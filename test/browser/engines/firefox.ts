@@ -1,13 +1,18 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect, type Page } from 'puppeteer-core'
+import type { NetworkNamespace } from '../../servers/network-namespace.js'
 import { startInFolder } from '../../servers/private-server.js'
 import { until } from '../../until.js'
 import type { Engine, Tab } from './engine.js'
 import { polledEvaluate } from './polled-evaluate.js'
 
 /** Starts Firefox, driven by WebDriver BiDi. Pages at `http://HOST` of `plainHost` are served at 127.0.0.1. */
-export function startFirefox(program: string, plainHost: string): Promise<Engine> {
+export function startFirefox(
+  program: string,
+  plainHost: string,
+  network?: NetworkNamespace,
+): Promise<Engine> {
   return startInFolder('firefox', null, async (folder) => {
     const profile = join(folder.path, 'profile')
     await mkdir(profile)
@@ -21,10 +26,21 @@ export function startFirefox(program: string, plainHost: string): Promise<Engine
     await writeFile(join(profile, 'user.js'), preferences(settings))
     const { port } = await folder.serveOnFreePort(
       'env',
-      (port) => [
-        `HOME=${folder.path}`,
-        ...[program, '--headless', '--no-remote', '--profile', profile, '--remote-debugging-port', `${port}`],
-      ],
+      async (port) => {
+        await network?.reach(port)
+        return [
+          `HOME=${folder.path}`,
+          ...[
+            program,
+            '--headless',
+            '--no-remote',
+            '--profile',
+            profile,
+            '--remote-debugging-port',
+            `${port}`,
+          ],
+        ]
+      },
       (port) =>
         fetch(`http://127.0.0.1:${port}/`).then(
           () => true,
@@ -59,8 +75,6 @@ export function startFirefox(program: string, plainHost: string): Promise<Engine
 
 /** Firefox itself sets most of what tests need when a program drives it. */
 const SETTINGS = {
-  // In bytes. A page sees no progress while the system sends what it has buffered, on the loopback up to 4 MB.
-  'network.tcp.sendbuffer': 131_072,
   // Is off while a program drives the browser.
   'fission.bfcacheInParent': true,
   // All but one tab of a window are in the background, where timers are slow.

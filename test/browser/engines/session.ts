@@ -29,7 +29,7 @@ export async function openEngineSession(
   { onTestFinished }: TestContext,
   options?: ClientPageOptions,
 ): Promise<EngineSession> {
-  const server = await startClientPage(options)
+  const server = await startClientPage({ ...(engine.network && { network: engine.network }), ...options })
   onTestFinished(() => server.stop())
   const profile = await engine.openProfile()
   onTestFinished(() => profile.close())

@@ -2,12 +2,13 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { Builder, By, Capabilities, type WebDriver } from 'selenium-webdriver'
 import { startHttpServer } from '../../servers/http-server.js'
+import type { NetworkNamespace } from '../../servers/network-namespace.js'
 import { startInFolder, type PrivateFolder } from '../../servers/private-server.js'
 import type { Engine, Profile, Tab } from './engine.js'
 import { polledEvaluate } from './polled-evaluate.js'
 
 /** Starts a display for WebKitGTK's MiniBrowser, driven by WebDriver. */
-export function startWebKit(driver: string): Promise<Engine> {
+export function startWebKit(driver: string, _plainHost: string, network?: NetworkNamespace): Promise<Engine> {
   return startInFolder('webkit', null, async (folder) => {
     // Takes the number of a free port, because two displays can't have one number either.
     const { port: display } = await folder.serveOnFreePort(
@@ -16,17 +17,25 @@ export function startWebKit(driver: string): Promise<Engine> {
       (number) => accepts({ path: `/tmp/.X11-unix/X${number}` }),
     )
     return {
-      openProfile: () => openProfile(folder, driver, display),
+      openProfile: () => openProfile(folder, driver, display, network),
       stop: () => folder.remove('SIGKILL'),
     }
   })
 }
 
 /** Starts a driver, which has one window with a new profile. */
-async function openProfile(folder: PrivateFolder, driver: string, display: number): Promise<Profile> {
+async function openProfile(
+  folder: PrivateFolder,
+  driver: string,
+  display: number,
+  network?: NetworkNamespace,
+): Promise<Profile> {
   const running = await folder.serveOnFreePort(
     'env',
-    (free) => [`DISPLAY=:${display}`, `HOME=${folder.path}`, driver, `--port=${free}`],
+    async (free) => {
+      await network?.reach(free)
+      return [`DISPLAY=:${display}`, `HOME=${folder.path}`, driver, `--port=${free}`]
+    },
     (free) => accepts({ port: free, host: '127.0.0.1' }),
   )
   const proxy = await startPlainHostProxy()

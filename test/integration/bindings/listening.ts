@@ -1,4 +1,4 @@
-import type { RequestListener, Server } from 'node:http'
+import type { RequestListener, Server, ServerOptions } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { startHttpServer } from '../../servers/http-server.js'
 
@@ -11,8 +11,8 @@ export interface Listening {
 }
 
 /** Listens until the end of the test. */
-export async function listen(listener: RequestListener): Promise<Listening> {
-  const { server, url, stop } = await startHttpServer(listener)
+export async function listen(listener: RequestListener, options?: ServerOptions): Promise<Listening> {
+  const { server, url, stop } = await startHttpServer(listener, options)
   onTestFinished(() => void stop())
   const { host, port } = new URL(url)
   return { server, port: Number(port), host, url }

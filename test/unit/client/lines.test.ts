@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { SECOND } from './fake-time.js'
-import { clientWith, first, large, silent, small, start, timed } from './faulty-server.js'
+import { clientWith, first, large, page, silent, small, start, timed } from './faulty-server.js'
 import { rejectionOf } from './rejection.js'
 import type { Fetch } from './server.js'
 import { useFakePauses } from './upload-in-parts/fake-pauses.js'
@@ -96,5 +96,29 @@ describe('the line of PUTs', () => {
     onTestFinished(() => clearInterval(rest))
     await Promise.all([...films, more, note])
     expect(most).toBe(6)
+  })
+
+  it('gets shorter while PUTs fail, as on a server that ends what takes long, and longer again', async () => {
+    const running = new Set<{ isLong: boolean }>()
+    let [bearable, most] = [2, 0]
+    const client = start({
+      PUT: async (serve) => {
+        const own = { isLong: false }
+        running.add(own)
+        most = Math.max(most, running.size)
+        if (running.size > bearable) for (const each of running) each.isLong = true
+        await new Promise((resolve) => setTimeout(resolve, SECOND))
+        running.delete(own)
+        return own.isLong ? page(408) : serve()
+      },
+    })
+    const { api } = client
+    const together = [api.upload(large()), api.upload(large()), api.upload(small()), api.upload(small())]
+    await timed(Promise.all(together))
+    bearable = Infinity
+    most = 0
+    await timed(Promise.all([large(), large(), large()].map((file) => api.upload(file))))
+    expect(most).toBe(5)
+    expect(await client.usage()).toMatchObject({ files: 7, reservedFiles: 0 })
   })
 })

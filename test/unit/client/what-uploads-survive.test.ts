@@ -26,6 +26,7 @@ describe('an upload in one PUT', () => {
   it.each<[string, Record<string, Fault>, Record<string, number>]>([
     ['a PUT that is lost five times', { PUT: first(5, lost) }, { PUT: 6, 'POST /upload': 1 }],
     ['a PUT that a busy bucket refuses', { PUT: first(2, () => page(503)) }, { PUT: 3 }],
+    ['a PUT that takes a server too long', { PUT: first(2, () => page(408)) }, { PUT: 3 }],
     ['a PUT that conflicts with another one', { PUT: first(2, () => page(409)) }, { PUT: 3 }],
     ['a PUT without a response', { PUT: first(1, silent) }, { PUT: 2 }],
     [

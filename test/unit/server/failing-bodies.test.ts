@@ -51,3 +51,10 @@ describe.each(Object.entries(requests))('%s whose stream fails', (_name, request
     expect(await responseTo(gone)).toEqual({ answer: [400, 'VALIDATION_ERROR'], causes: [] })
   })
 })
+
+it('says how many bytes of an upload arrived', async () => {
+  const service = startService()
+  const request = await requests['the bytes of an upload'](service, new TypeError('terminated'))
+  const response = await service.s3.handler(request)
+  expect(await response.json()).toMatchObject({ message: expect.stringContaining('(3 bytes arrived)') as string })
+})
