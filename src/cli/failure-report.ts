@@ -51,7 +51,8 @@ export function reportOf(error: unknown, database: FoundDatabase | null) {
     const causes = causesOf(error.cause)
     const hints = [
       ...(database ? [`Database: ${database.shown}`] : []),
-      ...causes.map(({ message }) => `Cause: ${redact(message)}`),
+      // Drivers wrap an error in others with the same message.
+      ...new Set(causes.map(({ message }) => `Cause: ${redact(message)}`)),
       ...adviceFor(error, causes, database),
     ]
     return report(error.retryable ? EXIT.unreachable : EXIT.unusable, error.message, hints)

@@ -2,28 +2,52 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { MongoClient } from 'mongodb'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { installedMongod, startReplicaSet, type ReplicaSet } from '../../servers/mongod.js'
 import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
-import { freshDatabase } from './databases.js'
+import { clientOf, freshDatabase, type DriverVersion } from './databases.js'
 import type { SingleWrite } from './single-writer.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const EXPIRES = new Date('2100-01-01')
 
+const program = installedMongod()
+const reason = program === null ? ' (skipped: PATH has no mongod, and the shared one has a lower limit)' : ''
+
+/** As {@link abandonedTransactionTests}, on a replica set of the tests' own. */
+export function abandonedTransactionTestsOnSet(driver: DriverVersion): void {
+  describe.skipIf(program === null)(
+    `a transaction of a process that no longer acts, with driver ${driver}${reason}`,
+    () => {
+      let set: ReplicaSet
+      beforeAll(async () => {
+        // With MongoDB's own limit of 60 s, which is longer than a call waits.
+        set = await startReplicaSet(program!, { members: 1, durable: false })
+      })
+      afterAll(() => set.remove())
+      abandonedTransactionTests(() => set.url, driver)
+    },
+  )
+}
+
 /** Registers tests of a process that dies or freezes within a transaction, which the server would end after a minute. */
-export function abandonedTransactionTests(
-  opened: () => { readonly url: string; readonly client: MongoClient },
-): void {
+export function abandonedTransactionTests(url: () => string, driver: DriverVersion = 7): void {
   let worker: BundledWorker
+  let client: MongoClient
   beforeAll(async () => {
-    worker = await bundleWorker(fileURLToPath(new URL('./single-writer.ts', import.meta.url)))
+    const writer = fileURLToPath(new URL('./single-writer.ts', import.meta.url))
+    worker = await bundleWorker(writer, driver === 6 ? { mongodb: 'mongodb6' } : {})
+    client = clientOf(url(), {}, driver)
   })
-  afterAll(() => worker.remove())
+  afterAll(async () => {
+    worker.remove()
+    await client.close()
+  })
 
   /** Lets another process reserve a key in the scope, and ends or stops it before it commits. */
   async function interruptedBy(signal: 'SIGKILL' | 'SIGSTOP', write: Omit<SingleWrite, 'url'>) {
-    const proxy = await wireProxy(opened().url)
+    const proxy = await wireProxy(url())
     const child = fork(worker.file)
     onTestFinished(async () => {
       child.kill('SIGKILL')
@@ -43,7 +67,6 @@ export function abandonedTransactionTests(
   }
 
   it.each(['SIGKILL', 'SIGSTOP'] as const)('others go on after %s', async (signal) => {
-    const { client } = opened()
     const db = freshDatabase(client)
     const store = mongoAdapter(db)
     await store.migrate()

@@ -18,7 +18,7 @@ interface Opened {
   readonly close: () => Promise<unknown>
 }
 
-/** The drivers of this library's tests, and the older one in mongoose 8. */
+/** The newest driver, the oldest one, and one in between, which mongoose 8 has. */
 const DRIVERS: Readonly<Record<string, (url: string, database: string) => Promise<Opened>>> = {
   'driver 7': (url, database) => opened(7, url, database),
   'driver 6': (url, database) => opened(6, url, database),

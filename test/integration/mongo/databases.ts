@@ -10,7 +10,10 @@ export function describeMongo(title: string, body: (url: string) => void): void 
   describeWithServer('mongodb', title, body)
 }
 
-/** The supported drivers. Their types don't differ in anything that the adapter uses. */
+/**
+ * The newest supported driver, and the oldest: 6.0.0. Their types don't differ in anything that the adapter uses. mongoose
+ * 8 has the latest of version 6.
+ */
 export const DRIVERS = {
   7: MongoClient,
   6: MongoClient6 as unknown as typeof MongoClient,

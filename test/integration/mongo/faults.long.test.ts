@@ -1,5 +1,5 @@
 import type { MongoClient } from 'mongodb'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { installedMongod, startReplicaSet, type Member } from '../../servers/mongod.js'
 import { expectNothingLost } from '../races/crash-test.js'
@@ -25,6 +25,9 @@ import { routerReason, startCluster } from './sharded-databases.js'
 const MINUTES = Number(process.env['MONGODB_FAULT_MINUTES'] ?? (process.env['CI_LONG'] === '1' ? 20 : 4))
 /** Successful calls of each process between two faults. */
 const CALLS_BETWEEN = 20
+
+// Beside the faults, servers start and recover, for which the runner's own limit is enough on its own.
+vi.setConfig({ testTimeout: MINUTES * 60_000 + 900_000 })
 
 const program = installedMongod()
 const skipped = program === null ? ' (skipped: PATH has no mongod, and tests must not stop a shared one)' : ''

@@ -18,6 +18,8 @@ export type Fate =
   | 'hold'
   /** Passes another command on instead. */
   | { readonly instead: WireDocument }
+  /** Responds in the server's place. The server never gets the command. */
+  | { readonly response: WireDocument }
 
 export interface WireProxy {
   /** The URL of the proxy, which leads to one member only. */
@@ -33,7 +35,7 @@ const OP_MSG = 2013
 const HEADER = 16
 const MORE_TO_COME = 2
 
-/** Starts a proxy to the server that can drop or replace commands and drop responses. */
+/** Starts a proxy to the server that can drop or replace commands and responses. */
 export async function wireProxy(target: string): Promise<WireProxy> {
   const { hostname, port } = new URL(target.replace(/,[^/]*/, ''))
   let held: (() => void)[] = []
@@ -47,6 +49,8 @@ export async function wireProxy(target: string): Promise<WireProxy> {
         if (fate === 'cut-before') return cut()
         if (fate === 'swallow') return
         if (fate === 'hold') return void held.push(() => server.write(message))
+        if (typeof fate === 'object' && 'response' in fate)
+          return client.write(responseTo(message, fate.response))
         if (fate === 'cut-after') isLosing = true
         server.write(typeof fate === 'object' ? withDocument(message, fate.instead) : message)
       })
@@ -93,4 +97,11 @@ function withDocument(message: Buffer, document: WireDocument): Buffer {
   const head = Buffer.from(message.subarray(0, HEADER + 5))
   head.writeInt32LE(head.length + body.length, 0)
   return Buffer.concat([head, body])
+}
+
+function responseTo(message: Buffer, document: WireDocument): Buffer {
+  const response = withDocument(message, document)
+  response.writeInt32LE(message.readInt32LE(4), 8)
+  response.writeInt32LE(0, HEADER)
+  return response
 }

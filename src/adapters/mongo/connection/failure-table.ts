@@ -197,7 +197,9 @@ export const FAILURES_BY_TEXT: readonly {
   },
   {
     code: 8000,
-    text: /./,
-    failure: lasting('Atlas refused the operation, such as one that the tier lacks: see the cause.'),
+    text: /not.(?:allowed|supported)|disallowed/i,
+    failure: lasting('Atlas refused the operation, which its tier lacks: see the cause.'),
   },
+  // Such as a limit on a rate, which passes.
+  { code: 8000, text: /./, failure: passing('Atlas refused the operation: see the cause.') },
 ]

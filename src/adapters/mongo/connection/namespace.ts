@@ -1,5 +1,6 @@
 import type { ClientSession, Db, Document, MongoClient, Timestamp } from 'mongodb'
 import { BSON } from './bson.js'
+import { whileOpen } from './opening.js'
 import { watchTopology } from './topology.js'
 
 const OPTIONS = { ...BSON, readPreference: 'primary', writeConcern: { w: 'majority' } } as const
@@ -81,15 +82,12 @@ class StatementError extends Error {
 
 /** Runs a command, which inherits none of the options of the `Db`. Rejects if the server refused a statement of it. */
 export async function runCommand(
-  { db }: Namespace,
+  { client, db }: Namespace,
   command: Document,
   session?: ClientSession,
 ): Promise<Document> {
-  const response = await db.command(command, {
-    ...BSON,
-    readPreference: 'primary',
-    ...(session && { session }),
-  })
+  const options = { ...BSON, readPreference: 'primary', ...(session && { session }) } as const
+  const response = await whileOpen(client, () => db.command(command, options))
   const [refused] = (response['writeErrors'] ?? []) as WriteError[]
   if (refused) throw new StatementError(refused)
   return response

@@ -2,6 +2,7 @@ import type { AbstractCursor, AggregateOptions, ClientSession, Collection, Docum
 import { abandonedError, backOff, type Call } from './deadline.js'
 import { isRetryable } from './failures.js'
 import { isRouted, runCommand, type Namespace, type Stored } from './namespace.js'
+import { whileOpen } from './opening.js'
 import { isBetweenPrimaries } from './topology.js'
 
 /** Where a command runs: a session that sees all earlier writes of this process. */
@@ -89,7 +90,7 @@ export async function readWithRetry<T>(namespace: Namespace, call: Call, read: R
     for (let failures = 0; ; failures++) {
       if (clock.last) session.advanceOperationTime(clock.last)
       try {
-        return await read({ namespace, session })
+        return await whileOpen(client, () => read({ namespace, session }))
       } catch (error) {
         if (!isRetryable(error) && !isBetweenPrimaries(error)) throw error
         call.lastError = error

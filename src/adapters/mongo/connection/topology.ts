@@ -18,7 +18,10 @@ const watched = new WeakMap<MongoClient, { latest: Topology | null }>()
 export function watchTopology(client: MongoClient): void {
   if (watched.has(client)) return
   const known: { latest: Topology | null } = { latest: null }
-  client.on('topologyDescriptionChanged', ({ newDescription }) => (known.latest = newDescription))
+  client.on('topologyDescriptionChanged', ({ newDescription }) => {
+    // The last one of a topology that the driver closes says nothing.
+    if (newDescription.type !== 'Unknown' || newDescription.servers.size > 0) known.latest = newDescription
+  })
   watched.set(client, known)
 }
 

@@ -50,9 +50,11 @@ interface FoundCollection {
 }
 
 async function listCollections(namespace: Namespace): Promise<FoundCollection[]> {
-  const names = COLLECTIONS.map((name) => namespace[name].collectionName)
-  const found = await namespace.db.listCollections({ name: { $in: names } }).toArray()
-  return found.map(({ name, type, ...rest }) => ({
+  // One by one, because small tiers of Atlas refuse a filter with `$in`.
+  const found = await Promise.all(
+    COLLECTIONS.map((key) => namespace.db.listCollections({ name: namespace[key].collectionName }).toArray()),
+  )
+  return found.flat().map(({ name, type, ...rest }) => ({
     name,
     type: String(type),
     options: 'options' in rest ? (rest.options ?? {}) : {},

@@ -82,7 +82,7 @@ const BY_CODE: readonly (readonly [category: string, codes: readonly number[], M
   ['serverApi', [322, 323, 324], lasting("The client's serverApi refuses a command")],
 ]
 
-/** Codes that stand for many reasons. */
+/** Codes that stand for many reasons. Those of Atlas are in test/integration/mongo/atlas.test.ts. */
 const BY_TEXT: readonly (readonly [what: string, Error, Meaning])[] = [
   [
     'a hint',
@@ -101,24 +101,6 @@ const BY_TEXT: readonly (readonly [what: string, Error, Meaning])[] = [
     }),
     STANDALONE,
   ],
-  ['Atlas, login', server(8000, 'bad auth : authentication failed'), NO_LOGIN],
-  [
-    'Atlas, right',
-    server(8000, 'user is not allowed to do action [find] on [files.svc_db_objects]'),
-    NO_PRIVILEGE,
-  ],
-  ['Atlas, command', server(8000, 'not authorized on admin to execute command { hello: 1 }'), NO_PRIVILEGE],
-  [
-    'Atlas, space',
-    server(8000, 'you are over your space quota, using 514 MB of 512 MB'),
-    { ...PASSING, message: 'The Atlas cluster has no space left' },
-  ],
-  [
-    'Atlas, collections',
-    server(8000, 'cannot create a new collection -- already using 501 collections of 500'),
-    lasting('The Atlas cluster has as many collections as its tier allows'),
-  ],
-  ['Atlas, tier', server(8000, 'CMD_NOT_ALLOWED: killSessions'), lasting('Atlas refused the operation')],
   [
     'a duplicate in an index of others',
     Object.assign(
