@@ -73,7 +73,12 @@ export function momentOf(session: ClientSession): Moment {
     open(create) {
       // Without the session, because the driver would add the session's time, and the server accepts only one.
       const cursor = create(snapshot())
-      Object.assign(cursor.readConcern ?? {}, { atClusterTime })
+      const { readConcern } = snapshot()
+      Object.defineProperties(cursor.readConcern ?? {}, {
+        atClusterTime: { value: atClusterTime, enumerable: true },
+        // What driver 6.0 sends with a `find`.
+        toJSON: { value: () => ({ ...readConcern, atClusterTime }) },
+      })
       return cursor
     },
   }
