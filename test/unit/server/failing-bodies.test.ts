@@ -56,5 +56,7 @@ it('says how many bytes of an upload arrived', async () => {
   const service = startService()
   const request = await requests['the bytes of an upload'](service, new TypeError('terminated'))
   const response = await service.s3.handler(request)
-  expect(await response.json()).toMatchObject({ message: expect.stringContaining('(3 bytes arrived)') as string })
+  expect(await response.json()).toMatchObject({
+    message: expect.stringContaining('(3 bytes arrived)') as string,
+  })
 })
