@@ -1,11 +1,11 @@
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import { createStore } from '../../core/store/create-store.js'
-import type { RowOutcome, RowsOutcome, StoreDriver } from '../../core/store/driver.js'
+import type { KnownBytes, RowOutcome, RowsOutcome, StoreDriver } from '../../core/store/driver.js'
 import type { StoreParts } from '../../core/store/store-parts.js'
 import { createUsageCache, type UsageCache, type UsageCacheOptions } from './usage-cache.js'
 
 /** What the outcomes of writes may tell about the scopes that they touched. */
-type Outcome = RowsOutcome & RowOutcome & { readonly scopes: readonly string[] }
+type Outcome = RowsOutcome & RowOutcome & Pick<KnownBytes, 'object'> & { readonly scopes: readonly string[] }
 
 export function cachedStore({ driver, now }: StoreParts, options: UsageCacheOptions): StorageObjectStore {
   return createStore(cachedDriver(driver, createUsageCache(options)), { now })
@@ -95,8 +95,8 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
 }
 
 /** Returns the scopes that the outcome of a write names. The command's own are known before. */
-function touchedBy({ scopes = [], row, rows = [] }: Partial<Outcome>): readonly string[] {
-  const returned = row ? [row, ...rows] : rows
+function touchedBy({ scopes = [], row, object, rows = [] }: Partial<Outcome>): readonly string[] {
+  const returned = [row, object, ...rows].filter((each) => each != null)
   return [...scopes, ...returned.map(({ scope }) => scope)]
 }
 

@@ -110,44 +110,34 @@ export class EventRunner {
   /** Delivers one event of the object, which then waits for its next turn. */
   async #deliver(name: string, object: ChangedObject): Promise<void> {
     this.#active.set(name, false)
-    const { isDelivered, hasNext } = await this.#deliverOldest(this.#background, object)
+    const isDelivered = await this.#deliverOldest(this.#background, object)
     const hasChanged = this.#active.get(name)
     this.#active.delete(name)
-    if ((isDelivered && hasNext) || hasChanged)
+    if (isDelivered || hasChanged)
       this.#waiting.addAgain(name, { ...object, isServed: object.isServed || isDelivered })
     const next = this.#waiting.take()
     if (next) void this.#tracked(this.#deliver(...next))
   }
 
-  /** Delivers the events of one object until none is due, also those of other requests, which don't know of each other. */
+  /** Delivers the events of one object until none is due. */
   async #deliverAll(delivery: EventDelivery, object: ChangedObject): Promise<void> {
     let isServed = false
-    while ((await this.#deliverOldest(delivery, { ...object, isServed })).isDelivered) isServed = true
+    while (await this.#deliverOldest(delivery, { ...object, isServed })) isServed = true
   }
 
-  /**
-   * Delivers the oldest event of an object, if it is due. Never rejects: failures are reported. Returns whether it was delivered, and
-   * whether another one waited behind it.
-   */
-  async #deliverOldest(
-    delivery: EventDelivery,
-    { bucket, key, isServed }: ChangedObject,
-  ): Promise<{ readonly isDelivered: boolean; readonly hasNext: boolean }> {
+  /** Delivers the oldest event of an object, if it is due. Never rejects: failures are reported. Returns whether it was delivered. */
+  async #deliverOldest(delivery: EventDelivery, { bucket, key, isServed }: ChangedObject): Promise<boolean> {
     const started: Promise<boolean>[] = []
-    let hasNext = false
     const isDelivered = ({ outcome }: DeliveryResult) => outcome === 'delivered'
-    const follow = (end: Promise<DeliveryResult>, event: StoredEvent) => {
-      hasNext = event.hasNext
-      // Why an event can't be settled has been reported.
-      started.push(end.then(isDelivered, () => false))
-    }
+    // Why an event can't be settled has been reported.
+    const follow = (end: Promise<DeliveryResult>) => void started.push(end.then(isDelivered, () => false))
     try {
       const claimed = await delivery.claim({ bucket, key, limit: 1 }, follow, null)
       if (claimed === 0 && !isServed) await this.#reportIfOff()
     } catch (error) {
       this.#source.report(error)
     }
-    return { isDelivered: (await Promise.all(started)).includes(true), hasNext }
+    return (await Promise.all(started)).includes(true)
   }
 
   /** Delivers all events until none is due or, with `pollSeconds`, until the signal aborts. Handlers then have 30 seconds. */

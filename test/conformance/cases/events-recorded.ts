@@ -15,7 +15,7 @@ export const recordedEventCases: CaseGroup = {
       clock.advance(MINUTE)
       const [event, ...others] = await store.claimEvents()
       const { id, claim, ...rest } = event!
-      same(rest, { type: 'activated', object, previous: null, createdAt, attempts: 1 })
+      same(rest, { type: 'activated', object, previous: null, createdAt, attempts: 1, hasNext: false })
       same([typeof id, typeof claim], ['string', 'string'], 'types of id and claim')
       same(others, [], 'other events')
     },

@@ -1,7 +1,6 @@
-import { createS3Server, db, memoryStorage, type DbHooks, type EventHandler } from '@svc/db'
+import { createS3Server, db, memoryStorage, type DbHooks } from '@svc/db'
 import { postgresAdapter } from '@svc/db/postgres'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { until } from '../../until.js'
 import { describePostgres, migratedSchema, poolOf } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
@@ -18,27 +17,23 @@ describePostgres('statements of uploads', (url) => {
   })
   afterAll(() => proxy.close())
 
-  async function serverOf({ hooks, onEvent }: { hooks?: DbHooks; onEvent?: EventHandler }) {
+  function serverOf(hooks: DbHooks) {
     const pool = poolOf(proxy.url, { max: 1 })
     onTestFinished(() => pool.end())
     const client = postgresAdapter(pool, { schema })
-    const plugins = [db({ client, resolveScope: () => 'user:1', ...(hooks && { hooks }) })]
-    const s3 = createS3Server({
+    const plugins = [db({ client, resolveScope: () => 'user:1', hooks })]
+    return createS3Server({
       storage: memoryStorage(),
       bucket: 'b',
       routes: { docs: { key: () => 'report', overwrite: true } },
       plugins,
-      ...(onEvent && { onEvent }),
     })
-    await client.ping()
-    proxy.roundTrips = 0
-    return { s3, client }
   }
 
   it('a confirm with onActivated makes two, also if the file replaces another', async () => {
     const activated: unknown[] = []
-    const { s3 } = await serverOf({
-      hooks: { onActivated: ({ replaced }) => void activated.push(replaced?.size ?? null) },
+    const s3 = serverOf({
+      onActivated: ({ replaced }) => void activated.push(replaced?.size ?? null),
     })
     for (const size of [1, 2]) {
       const post = async (path: string, body: object) => {
@@ -61,15 +56,5 @@ describePostgres('statements of uploads', (url) => {
       expect(proxy.roundTrips).toBe(2)
     }
     expect(activated).toEqual([null, 1])
-  })
-
-  it('an upload with onEvent makes four: reserve, confirm, claim and settle', async () => {
-    let handled = 0
-    const { s3, client } = await serverOf({ onEvent: () => void handled++ })
-    await s3.files.put({ key: 'k', scope: 'user:1', contentType: 'text/plain', body: new Blob(['x']) })
-    await until(() => handled === 1 && proxy.roundTrips >= 4)
-    // All that delivery still sends would come before this call: the pool has one connection.
-    await client.ping()
-    expect(proxy.roundTrips).toBe(5)
   })
 })
