@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { createS3Server, db, memoryStorage } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
@@ -32,10 +33,14 @@ describe.each(everyFramework)('a request that outlasts `requestTimeout`, in $nam
   it.each(['upload', 'storage'])('is reported with the reason (%s)', async (operation) => {
     const { s3, begun, reported } = newServer(operation)
     const { server: inner } = await newApp().bind(s3).listen()
-    const { server, port, url } = await listen((req, res) => inner.emit('request', req, res), {
-      requestTimeout: 0,
-      connectionsCheckingInterval: 10,
-    })
+    const requests: IncomingMessage[] = []
+    const { server, port, url } = await listen(
+      (req, res) => {
+        requests.push(req)
+        inner.emit('request', req, res)
+      },
+      { requestTimeout: 0, connectionsCheckingInterval: 10 },
+    )
     const body = JSON.stringify({ filename: 'a.txt', contentType: 'text/plain', size: 10 })
     const response = await fetch(`${url}/api/s3/upload`, { method: 'POST', headers: json, body })
     const { upload } = (await response.json()) as { upload: { url: string; headers: Record<string, string> } }
@@ -47,6 +52,8 @@ describe.each(everyFramework)('a request that outlasts `requestTimeout`, in $nam
     const fields = Object.entries({ host: 'a', ...headers, 'content-length': '10' })
     connection.send(`${line} HTTP/1.1\r\n${fields.map((field) => field.join(': ')).join('\r\n')}\r\n\r\n{"a`)
     await begun
+    // A request that ends before anybody reads its body is one whose client has left.
+    await until(() => ['readable', 'data'].some((event) => requests.at(-1)!.listenerCount(event) > 0))
 
     server.requestTimeout = 1
 
