@@ -36,7 +36,9 @@ export function clientOptionTests(driver: DriverVersion): void {
     const plain = clientOf(url, {}, driver)
     afterAll(() => plain.close())
 
-    it.each(Object.keys(OPTIONS))('%s', async (name) => {
+    // Driver 6.0.0 refuses an option that came later.
+    const names = Object.keys(OPTIONS).filter((name) => driver !== 6 || name !== 'timeoutMS')
+    it.each(names)('%s', async (name) => {
       const client = clientOf(url, OPTIONS[name], driver)
       const database = freshDatabase(plain)
       try {
