@@ -325,7 +325,7 @@ FUNCTION set_upload_id_v1(
 -- Ends claims, and removes the events or schedules a retry.
 FUNCTION settle_events_v1(
   p_entries json
-) RETURNS SETOF bigint;
+) RETURNS TABLE(id bigint, has_next boolean);
 
 -- Gives the active row of a key to another scope.
 FUNCTION transfer_v1(

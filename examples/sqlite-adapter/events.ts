@@ -42,14 +42,10 @@ export function eventMethods(connection: Connection) {
     return object !== undefined
   }
 
-  function hasNext({ seq }: EventRow): boolean {
+  function hasNext({ seq }: Pick<EventRow, 'seq'>): boolean {
     const later = `SELECT 1 FROM events later JOIN events own USING (bucket, key)
       WHERE own.seq = :seq AND later.seq > own.seq LIMIT 1`
     return connection.get(later, { seq }) !== undefined
-  }
-
-  function idsOfHeld<Entry extends EventClaim>(entries: readonly Entry[], change: (entry: Entry) => boolean) {
-    return connection.write(() => entries.filter(change).map(({ id }) => id))
   }
 
   return {
@@ -83,9 +79,17 @@ export function eventMethods(connection: Connection) {
       )
     },
     settleEvents: async ({ entries }) =>
-      idsOfHeld(entries, (entry) => (entry.retryAt ? schedule(entry, entry.retryAt, null) : remove(entry))),
+      connection.write(() =>
+        entries.flatMap((entry) => {
+          const settled = { id: entry.id, hasNext: hasNext({ seq: Number(entry.id) }) }
+          const isHeld = entry.retryAt ? schedule(entry, entry.retryAt, null) : remove(entry)
+          return isHeld ? [settled] : []
+        }),
+      ),
     extendClaims: async ({ entries, until }) =>
-      idsOfHeld(entries, (entry) => schedule(entry, until, entry.claim)),
+      connection.write(() =>
+        entries.filter((entry) => schedule(entry, until, entry.claim)).map(({ id }) => id),
+      ),
     async listEvents({ limit, after }) {
       if (after !== null && !/^[1-9]\d{0,14}$/.test(after)) throw new StorageError('INVALID_CURSOR')
       const text = 'SELECT * FROM events WHERE seq > :seq ORDER BY seq LIMIT :limit'

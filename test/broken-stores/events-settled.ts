@@ -38,7 +38,7 @@ export const settleMutants: Mutants = {
   'returns the ids of all events that it is asked to settle': [
     driverCall('settleEvents', async (command, driver) => {
       await driver.settleEvents(command)
-      return command.entries.map(({ id }) => id)
+      return command.entries.map(({ id }) => ({ id, hasNext: false }))
     }),
     'claimEvents: takes over an expired claim, with another claim and one attempt more',
     'settleEvents: settles each event once',
@@ -48,11 +48,12 @@ export const settleMutants: Mutants = {
       const settled = new Set<string>()
       return {
         async settleEvents(command) {
-          const ids = await driver.settleEvents(command)
+          const events = await driver.settleEvents(command)
+          const ids = events.map(({ id }) => id)
           const again = command.entries.length === 1 && settled.has(command.entries[0]!.id)
           for (const { id, retryAt } of command.entries)
             if (retryAt === null && ids.includes(id)) settled.add(id)
-          return again ? command.entries.map(({ id }) => id) : ids
+          return again ? command.entries.map(({ id }) => ({ id, hasNext: false })) : events
         },
       }
     }),
@@ -88,11 +89,12 @@ export const settleMutants: Mutants = {
       const retried = new Set<string>()
       return {
         async settleEvents(command) {
-          const ids = await driver.settleEvents(command)
+          const events = await driver.settleEvents(command)
+          const ids = events.map(({ id }) => id)
           const known = command.entries.filter(({ claim }) => retried.has(claim))
           for (const { claim, id, retryAt } of command.entries)
             if (retryAt && ids.includes(id)) retried.add(claim)
-          return [...ids, ...known.map(({ id }) => id)]
+          return [...events, ...known.map(({ id }) => ({ id, hasNext: false }))]
         },
       }
     }),

@@ -1,10 +1,12 @@
 import {
   StorageError,
+  type ListedEvent,
   type ReserveCommand,
   type ScopeUsage,
   type StorageObject,
   type StoreDriver,
 } from '../../src/adapter.js'
+import { eventsOf } from './event-driver.js'
 import { memoryPlaces, type Breaking } from './memory-places.js'
 import { NO_QUOTA, SCRIPTS, gap, type Mutant, type Mutants } from './mutant.js'
 
@@ -44,6 +46,7 @@ const empty = 'a place without a schema'
 const two = 'two stores on one place'
 const spoiled = 'spoiled usage'
 const outcomes = 'outcomes of the driver'
+const settled = 'outcomes of settled events'
 
 export const placeMutants: Mutants = {
   'throws a plain error before migrate': [
@@ -348,5 +351,42 @@ export const placeMutants: Mutants = {
       },
     })),
     `${outcomes}: call all but one of the concurrent confirms of an attempt repeats`,
+  ],
+
+  'says that no settled event has a later one': [
+    overPlaces((driver) => ({
+      async settleEvents(command) {
+        return (await driver.settleEvents(command)).map(({ id }) => ({ id, hasNext: false }))
+      },
+    })),
+    `${settled}: say whether the object has a later event`,
+  ],
+
+  'takes events of other objects for later ones of a settled event': [
+    overPlaces((driver) => ({
+      async settleEvents(command) {
+        const events = await driver.settleEvents(command)
+        const { length } = await eventsOf(driver)
+        return events.map(({ id }) => ({ id, hasNext: length > 0 }))
+      },
+    })),
+    `${settled}: say whether the object has a later event`,
+  ],
+
+  'looks for later events a moment before it settles': [
+    overPlaces((driver) => ({
+      async settleEvents(command) {
+        const all = await eventsOf(driver)
+        await gap()
+        const events = await driver.settleEvents(command)
+        return events.map(({ id }) => {
+          const { object } = all.find((each) => each.id === id)!
+          const isLater = ({ object: { bucket, key } }: ListedEvent) =>
+            bucket === object.bucket && key === object.key
+          return { id, hasNext: all.filter(isLater).length > 1 }
+        })
+      },
+    })),
+    `${settled}: call a later event of the object, if the one who has recorded it could not claim it`,
   ],
 }

@@ -1,4 +1,4 @@
-import type { ListedEvent, StoreDriver } from '@svc/db/adapter'
+import type { ListedEvent, SettledEvent, StoreDriver } from '@svc/db/adapter'
 import { eventsOf, oldestOfEach } from '../broken-stores/event-driver.js'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
@@ -41,14 +41,14 @@ export function permissiveEvents(driver: StoreDriver): EventMethods {
     },
 
     async settleEvents({ entries, now }) {
-      const settled: string[] = []
+      const settled: SettledEvent[] = []
       for (const { id, claim, retryAt } of entries.toReversed()) {
         await nextTurn()
         settled.push(
           ...(await driver.settleEvents({ entries: [{ id: plain(id), claim: plain(claim), retryAt }], now })),
         )
       }
-      return settled.map(opaque)
+      return settled.map((event) => ({ ...event, id: opaque(event.id) }))
     },
 
     async extendClaims({ entries, until }) {

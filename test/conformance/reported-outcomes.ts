@@ -1,8 +1,14 @@
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import type { Confirmed, StoreDriver } from '../../src/core/store/driver.js'
+import type { SettledEvent } from '../../src/core/store/events.js'
 
 /** The methods of a driver whose outcomes tell more than the store returns. */
-const REPORTING = ['reserve', 'adopt', 'confirm'] as const satisfies readonly (keyof StoreDriver)[]
+const REPORTING = [
+  'reserve',
+  'adopt',
+  'confirm',
+  'settleEvents',
+] as const satisfies readonly (keyof StoreDriver)[]
 
 interface Parts {
   readonly driver: Record<string, unknown>
@@ -15,6 +21,7 @@ interface Reported {
   /** `null` if no outcome had any. */
   readonly scopes: ReadonlySet<string> | null
   readonly confirms: readonly Pick<Confirmed, 'isRepeat' | 'replaced'>[]
+  readonly settled: readonly SettledEvent[]
 }
 
 /** Records what the outcomes of a store's driver report beyond their rows. */
@@ -43,13 +50,19 @@ export class ReportedOutcomes {
 
   /** Returns what was reported since the last call. */
   take(): Reported {
-    const outcomes = this.#outcomes as { readonly outcome?: unknown; readonly scopes?: readonly string[] }[]
+    const isList = (outcome: unknown) => Array.isArray(outcome)
+    const settled = this.#outcomes.filter(isList).flat() as SettledEvent[]
+    const outcomes = this.#outcomes.filter((outcome) => !isList(outcome)) as {
+      readonly outcome?: unknown
+      readonly scopes?: readonly string[]
+    }[]
     this.#outcomes = []
     const named = outcomes.flatMap(({ scopes }) => (scopes === undefined ? [] : [scopes]))
     const confirms = outcomes.filter(({ outcome }) => outcome === 'confirmed') as unknown as Confirmed[]
     return {
       scopes: named.length > 0 ? new Set(named.flat()) : null,
       confirms: confirms.map(({ isRepeat, replaced }) => ({ isRepeat, replaced })),
+      settled,
     }
   }
 }

@@ -88,17 +88,21 @@ export class EventTable {
     })
   }
 
-  /** Returns the ids whose claim held. */
-  settle({ entries }: inputs.SettleEventsCommand): string[] {
+  /** Returns the events whose claim held. */
+  settle({ entries }: inputs.SettleEventsCommand): events.SettledEvent[] {
     return this.#forHeld(entries, (entry, { retryAt }) => {
       if (retryAt) this.#schedule(entry, null, retryAt)
       else this.#remove(entry)
+      return { id: entry.id, hasNext: entry.next !== null }
     })
   }
 
   /** Returns the ids whose claim held. */
   extend({ entries, until }: inputs.ExtendClaimsCommand): string[] {
-    return this.#forHeld(entries, (entry, { claim }) => this.#schedule(entry, claim, until))
+    return this.#forHeld(entries, (entry, { claim }) => {
+      this.#schedule(entry, claim, until)
+      return entry.id
+    })
   }
 
   page({ limit, after }: inputs.ListEventsQuery): events.EventPage {
@@ -136,19 +140,15 @@ export class EventTable {
     return oldest && oldest.dueAt <= now ? [oldest] : []
   }
 
-  /** Acts on each event whose last claim is the given one, and returns their ids. */
-  #forHeld<Given extends inputs.EventClaim>(
+  /** Acts on each event whose last claim is the given one, and returns the results. */
+  #forHeld<Given extends inputs.EventClaim, Result>(
     given: readonly Given[],
-    act: (entry: Entry, given: Given) => void,
-  ): string[] {
-    const held: string[] = []
-    for (const one of given) {
+    act: (entry: Entry, given: Given) => Result,
+  ): Result[] {
+    return given.flatMap((one) => {
       const entry = this.#byId.get(one.id)
-      if (entry?.claim !== one.claim) continue
-      act(entry, one)
-      held.push(entry.id)
-    }
-    return held
+      return entry?.claim === one.claim ? [act(entry, one)] : []
+    })
   }
 
   /** Sets when the oldest event of an object is due: at the end of a claim, or, without one, for a retry. */

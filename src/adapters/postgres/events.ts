@@ -1,6 +1,11 @@
 import { StorageError } from '../../core/errors.js'
 import type { StoreDriver } from '../../core/store/driver.js'
-import { type ListedEvent, recordedChange, type StoredEvent } from '../../core/store/events.js'
+import {
+  type ListedEvent,
+  recordedChange,
+  type SettledEvent,
+  type StoredEvent,
+} from '../../core/store/events.js'
 import type { EventClaim } from '../../core/store/inputs/index.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type { TextRow } from './connection/database.js'
@@ -22,7 +27,7 @@ export function createEventMethods({ idempotent, once }: Calls, statements: Stat
     },
 
     async settleEvents({ entries }) {
-      const settled: string[] = []
+      const settled: SettledEvent[] = []
       for (let from = 0; from < entries.length; from += SETTLE_BATCH_SIZE) {
         const batch = entries.slice(from, from + SETTLE_BATCH_SIZE)
         const places = batch.flatMap((entry) => {
@@ -32,7 +37,7 @@ export function createEventMethods({ idempotent, once }: Calls, statements: Stat
         if (places.length === 0) continue
         try {
           const rows = await once(statements.settle, [JSON.stringify(places)])
-          settled.push(...idsOf(places, rows))
+          settled.push(...heldOf(places, rows).map(([id, [, hasNext]]) => ({ id, hasNext: hasNext === 't' })))
         } catch (error) {
           if (settled.length === 0) throw error
           return settled
@@ -45,7 +50,7 @@ export function createEventMethods({ idempotent, once }: Calls, statements: Stat
       const places = entries.map(parseClaim).filter((place) => place !== null)
       if (places.length === 0) return []
       const values = [JSON.stringify(places), until.toISOString()]
-      return idsOf(places, await idempotent(statements.extend, values))
+      return heldOf(places, await idempotent(statements.extend, values)).map(([id]) => id)
     },
 
     async listEvents({ limit, after }) {
@@ -67,9 +72,13 @@ export function createEventMethods({ idempotent, once }: Calls, statements: Stat
   } satisfies Partial<StoreDriver>
 }
 
-function idsOf(places: readonly EventPlace[], rows: readonly TextRow[]): string[] {
-  const positions = new Set(rows.map(([position]) => position))
-  return places.filter(({ id }) => positions.has(id)).map(eventId)
+/** Returns the events whose claim held, in the order of `places`: the public id, and the row, which begins with the last part of the id. */
+function heldOf(places: readonly EventPlace[], rows: readonly TextRow[]): [id: string, row: TextRow][] {
+  const byPosition = new Map(rows.map((row) => [row[0], row]))
+  return places.flatMap((place) => {
+    const row = byPosition.get(place.id)
+    return row ? [[eventId(place), row]] : []
+  })
 }
 
 function readEvent(row: TextRow): StoredEvent {

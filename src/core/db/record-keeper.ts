@@ -1,7 +1,7 @@
 import { failureOf, refusalOf, StorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment } from '../plugin.js'
 import type { Confirmed } from '../store/driver.js'
-import { confirmInFullOf } from '../store/store-parts.js'
+import { inFull } from '../store/store-parts.js'
 import type { ConfirmInput } from '../store/contract.js'
 import { copyObject, type Quota } from '../store/records.js'
 import type { Report } from '../reporter.js'
@@ -38,8 +38,8 @@ export function createRecordKeeper(
 
   /** Confirms. Around a `confirm` that the application has wrapped, reads tell whether it is a repeat. */
   async function confirm(input: ConfirmInput): Promise<Omit<Confirmed, 'outcome'>> {
-    const inFull = confirmInFullOf(objects)
-    if (inFull) return inFull(input)
+    const confirmInFull = inFull(objects, 'confirm')
+    if (confirmInFull) return confirmInFull(input)
     const { bucket, key, id } = input
     const [pending, replaced] = hooks.onActivated
       ? await Promise.all([objects.findPending({ bucket, key, id }), objects.findActive({ bucket, key })])

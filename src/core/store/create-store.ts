@@ -1,5 +1,5 @@
 import { encodeCursor, encodeEventCursor } from './cursor.js'
-import type { StorageObjectStore } from './contract.js'
+import type { ConfirmInput, SettleEventInput, StorageObjectStore } from './contract.js'
 import type { StoreDriver } from './driver.js'
 import { checkDriver } from './driver-check.js'
 import { readCommand, readQuery, type Fields, type ReadOf } from './inputs/fields.js'
@@ -8,7 +8,7 @@ import type { StorageObject } from './records.js'
 import { refusalError } from './refusals.js'
 import { onAbort } from '../on-abort.js'
 import { OptionChecks } from '../option-checks.js'
-import { confirmFrom, rememberParts } from './store-parts.js'
+import { reduced, rememberParts } from './store-parts.js'
 import { checkText, optional } from './validation/checks.js'
 
 export interface CreateStoreOptions {
@@ -57,11 +57,14 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       throw refusalError(result, 'declaredSize')
     },
 
-    confirm: confirmFrom(async (input) => {
-      const result = await driver.confirm(readCommand(inputs.CONFIRM, input, now()))
-      if (result.outcome === 'confirmed') return result
-      throw refusalError(result)
-    }),
+    confirm: reduced(
+      async (input: ConfirmInput) => {
+        const result = await driver.confirm(readCommand(inputs.CONFIRM, input, now()))
+        if (result.outcome === 'confirmed') return result
+        throw refusalError(result)
+      },
+      ({ row }) => row,
+    ),
 
     async setUploadId(input) {
       const result = await driver.setUploadId(readCommand(inputs.SET_UPLOAD_ID, input, now()))
@@ -88,10 +91,13 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
     claimEvents: async (input) => driver.claimEvents(inputs.claimEventsCommand(input, now())),
 
-    async settleEvents(entries) {
-      const command = inputs.settleEventsCommand(entries, now())
-      return command.entries.length === 0 ? [] : driver.settleEvents(command)
-    },
+    settleEvents: reduced(
+      async (entries: readonly SettleEventInput[]) => {
+        const command = inputs.settleEventsCommand(entries, now())
+        return command.entries.length === 0 ? [] : driver.settleEvents(command)
+      },
+      (settled) => settled.map(({ id }) => id),
+    ),
 
     async extendClaims(entries, options) {
       const command = inputs.extendClaimsCommand(entries, options, now())

@@ -63,6 +63,13 @@ export type StoredEvent = RecordedChange &
     readonly hasNext: boolean
   }
 
+/** An event whose claim has ended. */
+export interface SettledEvent {
+  readonly id: string
+  /** Whether another event of the object is there, and was recorded after this one. */
+  readonly hasNext: boolean
+}
+
 /** An event as operators see it. */
 export type ListedEvent = RecordedChange &
   EventRecord & {

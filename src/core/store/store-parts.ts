@@ -1,5 +1,6 @@
-import type { ConfirmInput, StorageObjectStore } from './contract.js'
+import type { ConfirmInput, SettleEventInput, StorageObjectStore } from './contract.js'
 import type { Confirmed, StoreDriver } from './driver.js'
+import type { SettledEvent } from './events.js'
 
 /** The driver and clock behind a store, for decorators such as the usage cache. */
 export interface StoreParts {
@@ -10,20 +11,29 @@ export interface StoreParts {
 /** A registered symbol, because the ESM and the CommonJS build are two copies of this module. */
 const PARTS = Symbol.for('@svc/db/driver')
 
-/** Confirms like the store, and returns all that the driver knows about it. */
-export type ConfirmInFull = (input: ConfirmInput) => Promise<Confirmed>
-
-const IN_FULL = Symbol.for('@svc/db/confirm-in-full')
-
-/** Makes the `confirm` of a store from one that returns more. Unlike the parts of a store, it goes where somebody wraps `confirm`. */
-export function confirmFrom(inFull: ConfirmInFull): StorageObjectStore['confirm'] {
-  const confirm: StorageObjectStore['confirm'] = async (input) => (await inFull(input)).row
-  return Object.defineProperty(confirm, IN_FULL, { value: inFull })
+/** Calls of a store that return less than the driver knows. */
+interface CallsInFull {
+  readonly confirm: (input: ConfirmInput) => Promise<Confirmed>
+  readonly settleEvents: (entries: readonly SettleEventInput[]) => Promise<readonly SettledEvent[]>
 }
 
-/** Returns what {@link confirmFrom} has remembered, or `null` if somebody has replaced the `confirm` of the store. */
-export function confirmInFullOf({ confirm }: Pick<StorageObjectStore, 'confirm'>): ConfirmInFull | null {
-  return (confirm as { readonly [IN_FULL]?: ConfirmInFull })[IN_FULL] ?? null
+const IN_FULL = Symbol.for('@svc/db/in-full')
+
+/** Makes a call of the store from one that returns more. Unlike the parts of a store, that one goes where somebody wraps the call. */
+export function reduced<Input, Full, Result>(
+  inFull: (input: Input) => Promise<Full>,
+  reduce: (full: Full) => Result,
+): (input: Input) => Promise<Result> {
+  const call = async (input: Input) => reduce(await inFull(input))
+  return Object.defineProperty(call, IN_FULL, { value: inFull })
+}
+
+/** Returns the call that {@link reduced} got, or `null` if somebody has replaced the call of the store. */
+export function inFull<Name extends keyof CallsInFull>(
+  store: Pick<StorageObjectStore, Name>,
+  name: Name,
+): CallsInFull[Name] | null {
+  return (store[name] as { readonly [IN_FULL]?: CallsInFull[Name] })[IN_FULL] ?? null
 }
 
 export function rememberParts(store: StorageObjectStore, parts: StoreParts): StorageObjectStore {

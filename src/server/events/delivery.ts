@@ -1,6 +1,7 @@
 import { detached } from '../../core/detached.js'
 import type { ClaimEventsInput, SettleEventInput, StorageObjectStore } from '../../core/store/contract.js'
-import type { StoredEvent } from '../../core/store/events.js'
+import type { SettledEvent, StoredEvent } from '../../core/store/events.js'
+import { inFull } from '../../core/store/store-parts.js'
 import type { Brake } from './brake.js'
 import { SettlementQueue } from './settlement-queue.js'
 import { nextTurn, startTimer } from './waits.js'
@@ -62,7 +63,11 @@ export interface EventDeliveryOptions extends EventSource {
  * the event is due again later. `lost`: another caller claimed the event before the handler had ended, or will do so.
  */
 export type DeliveryResult =
-  | { readonly outcome: 'delivered' }
+  | {
+      readonly outcome: 'delivered'
+      /** Whether another event of the object waits. `true` if the store can't tell. */
+      readonly hasNext: boolean
+    }
   | { readonly outcome: 'lost' }
   | { readonly outcome: 'failed'; readonly event: StoredEvent; readonly error: unknown }
 
@@ -191,7 +196,8 @@ export class EventDelivery {
     }
     running.isHandled = true
     if (running.isLost) return LOST
-    if (await this.#settlements.add({ id, claim })) return { outcome: 'delivered' }
+    const settled = await this.#settlements.add({ id, claim })
+    if (settled) return { outcome: 'delivered', hasNext: settled.hasNext }
     this.#reportLoss()
     return LOST
   }
@@ -227,20 +233,28 @@ export class EventDelivery {
     }
   }
 
-  async #settle(entries: readonly SettleEventInput[]): Promise<ReadonlySet<string>> {
-    const { store, settleAgain } = this.#options
-    const settled = new Set<string>()
+  async #settle(entries: readonly SettleEventInput[]): Promise<ReadonlyMap<string, SettledEvent>> {
+    const { settleAgain } = this.#options
+    const settled = new Map<string, SettledEvent>()
     for (;;) {
       const left = entries.filter(({ id }) => !settled.has(id))
       try {
-        const ids = await store.settleEvents(left)
-        for (const id of ids) settled.add(id)
+        const events = await this.#settleOnce(left)
+        for (const event of events) settled.set(event.id, event)
         // Some may be missing because the database failed. The next call finds out.
-        if (ids.length === 0 || ids.length === left.length) return settled
+        if (events.length === 0 || events.length === left.length) return settled
       } catch (error) {
         if (!(await settleAgain(error))) throw error
       }
     }
+  }
+
+  /** Settles events. A store whose `settleEvents` the application has wrapped can't tell whether others wait. */
+  async #settleOnce(entries: readonly SettleEventInput[]): Promise<readonly SettledEvent[]> {
+    const { store } = this.#options
+    const settleInFull = inFull(store, 'settleEvents')
+    if (settleInFull) return settleInFull(entries)
+    return (await store.settleEvents(entries)).map((id) => ({ id, hasNext: true }))
   }
 
   get #secondsOfThird(): number {

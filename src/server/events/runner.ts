@@ -23,6 +23,8 @@ const EVENTS_OFF =
   'onEvent is never called, because the database records no events. ' +
   'Turn them on with "svc-db migrate --events on", or with the option events of the adapter and migrate().'
 
+type Delivered = Extract<DeliveryResult, { readonly outcome: 'delivered' }>
+
 interface RunOptions {
   readonly concurrency: number
   /** Seconds between two looks for events. `null` ends the run once no event is due. */
@@ -110,34 +112,38 @@ export class EventRunner {
   /** Delivers one event of the object, which then waits for its next turn. */
   async #deliver(name: string, object: ChangedObject): Promise<void> {
     this.#active.set(name, false)
-    const isDelivered = await this.#deliverOldest(this.#background, object)
+    const result = await this.#deliverOldest(this.#background, object)
     const hasChanged = this.#active.get(name)
     this.#active.delete(name)
-    if (isDelivered || hasChanged)
-      this.#waiting.addAgain(name, { ...object, isServed: object.isServed || isDelivered })
+    if (result?.hasNext || hasChanged)
+      this.#waiting.addAgain(name, { ...object, isServed: object.isServed || result !== null })
     const next = this.#waiting.take()
     if (next) void this.#tracked(this.#deliver(...next))
   }
 
   /** Delivers the events of one object until none is due. */
   async #deliverAll(delivery: EventDelivery, object: ChangedObject): Promise<void> {
-    let isServed = false
-    while (await this.#deliverOldest(delivery, { ...object, isServed })) isServed = true
+    let result = await this.#deliverOldest(delivery, object)
+    while (result?.hasNext) result = await this.#deliverOldest(delivery, { ...object, isServed: true })
   }
 
-  /** Delivers the oldest event of an object, if it is due. Never rejects: failures are reported. Returns whether it was delivered. */
-  async #deliverOldest(delivery: EventDelivery, { bucket, key, isServed }: ChangedObject): Promise<boolean> {
-    const started: Promise<boolean>[] = []
-    const isDelivered = ({ outcome }: DeliveryResult) => outcome === 'delivered'
+  /** Delivers the oldest event of an object, if it is due. Never rejects: failures are reported. Returns `null` if none was delivered. */
+  async #deliverOldest(
+    delivery: EventDelivery,
+    { bucket, key, isServed }: ChangedObject,
+  ): Promise<Delivered | null> {
+    const started: Promise<Delivered | null>[] = []
+    const delivered = (result: DeliveryResult) => (result.outcome === 'delivered' ? result : null)
     // Why an event can't be settled has been reported.
-    const follow = (end: Promise<DeliveryResult>) => void started.push(end.then(isDelivered, () => false))
+    const follow = (end: Promise<DeliveryResult>) => void started.push(end.then(delivered, () => null))
     try {
       const claimed = await delivery.claim({ bucket, key, limit: 1 }, follow, null)
       if (claimed === 0 && !isServed) await this.#reportIfOff()
     } catch (error) {
       this.#source.report(error)
     }
-    return (await Promise.all(started)).includes(true)
+    const [result = null] = await Promise.all(started)
+    return result
   }
 
   /** Delivers all events until none is due or, with `pollSeconds`, until the signal aborts. Handlers then have 30 seconds. */

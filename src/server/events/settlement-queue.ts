@@ -1,29 +1,33 @@
 import type { SettleEventInput } from '../../core/store/contract.js'
+import type { SettledEvent } from '../../core/store/events.js'
 
 /** The most entries that one call of `settleEvents` takes. */
 const MAX_ENTRIES = 1000
 
 interface Waiting {
   readonly entry: SettleEventInput
-  readonly resolve: (held: boolean) => void
+  readonly resolve: (settled: SettledEvent | null) => void
   readonly reject: (error: unknown) => void
 }
 
+/** Settles events. Resolves to those whose claims still held, by id. */
+type Settle = (entries: readonly SettleEventInput[]) => Promise<ReadonlyMap<string, SettledEvent>>
+
 /** Settles events together: those whose handlers end at once, and those that end while a call is in flight. */
 export class SettlementQueue {
-  readonly #settle: (entries: readonly SettleEventInput[]) => Promise<ReadonlySet<string>>
+  readonly #settle: Settle
   readonly #waiting = new Map<string, Waiting>()
   #isSettling = false
 
-  constructor(settle: (entries: readonly SettleEventInput[]) => Promise<ReadonlySet<string>>) {
+  constructor(settle: Settle) {
     this.#settle = settle
   }
 
-  /** Settles one event. Resolves to whether its claim still held. */
-  add(entry: SettleEventInput): Promise<boolean> {
+  /** Settles one event. Resolves to `null` if its claim was lost. */
+  add(entry: SettleEventInput): Promise<SettledEvent | null> {
     return new Promise((resolve, reject) => {
       // Only a newer claim of the same event comes here twice.
-      this.#waiting.get(entry.id)?.resolve(false)
+      this.#waiting.get(entry.id)?.resolve(null)
       this.#waiting.set(entry.id, { entry, resolve, reject })
       if (!this.#isSettling) void this.#settleAll()
     })
@@ -43,8 +47,8 @@ export class SettlementQueue {
 
   async #settleBatch(batch: readonly Waiting[]): Promise<void> {
     try {
-      const held = await this.#settle(batch.map(({ entry }) => entry))
-      for (const { entry, resolve } of batch) resolve(held.has(entry.id))
+      const settled = await this.#settle(batch.map(({ entry }) => entry))
+      for (const { entry, resolve } of batch) resolve(settled.get(entry.id) ?? null)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }

@@ -1,7 +1,9 @@
+import type { StoredEvent } from '../../../src/core/store/events.js'
 import { holds, same } from '../assertions.js'
 import { HOUR } from '../clock.js'
 import type { CaseGroup } from '../given.js'
 import { allOf, numbers } from '../given.js'
+import { claimOne, claimsOf, keysOf, objectsAt, versions } from './claimed-events.js'
 
 export const driverOutcomeCases: CaseGroup = {
   title: 'outcomes of the driver',
@@ -39,6 +41,45 @@ export const driverOutcomeCases: CaseGroup = {
       const { confirms } = given.place.reported!.take()
       const firsts = confirms.filter(({ isRepeat }) => !isRepeat)
       same([confirms.length, firsts.length], [4, 1], 'all confirms, and those that are no repeat')
+    },
+  },
+}
+
+export const settledOutcomeCases: CaseGroup = {
+  title: 'outcomes of settled events',
+  needs: 'driver',
+  events: true,
+  cases: {
+    'say whether the object has a later event': async (given) => {
+      const { store, place } = given
+      await versions(given, ['first', 'second'])
+      await objectsAt(given, ['other'])
+      const claimed = await store.claimEvents()
+      place.reported!.take()
+      await store.settleEvents(claimsOf(claimed))
+      const { settled } = place.reported!.take()
+      const later = claimed.filter(({ id }) => settled.some((event) => event.id === id && event.hasNext))
+      same(keysOf(later), ['key'], 'the keys with a later event')
+    },
+
+    'call a later event of the object, if the one who has recorded it could not claim it': async (given) => {
+      const { store, place } = given
+      const { bucket, key } = await given.activate()
+      for (const number of numbers(10)) {
+        const event = await claimOne(given)
+        place.reported!.take()
+        const claims: StoredEvent[] = []
+        const change = async () => {
+          await store.update({ bucket, key, filename: `version ${number}` })
+          claims.push(...(await store.claimEvents({ bucket, key })))
+        }
+        await allOf<unknown>([store.settleEvents(claimsOf([event])), change()])
+        const [settled] = place.reported!.take().settled
+        const isTold = settled?.hasNext === true || claims.length === 1
+        holds(isTold, 'nobody was told of an event that was recorded while the one before it was settled')
+        // Due again, for the next round.
+        await store.settleEvents(claimsOf(claims).map((each) => ({ ...each, retryAt: given.clock.now() })))
+      }
     },
   },
 }

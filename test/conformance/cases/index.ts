@@ -36,7 +36,7 @@ import { metadataCases, stringCases } from './strings.js'
 import { concurrencyCases } from './concurrency.js'
 import { maintenanceCases } from './maintenance.js'
 import { reopenedCases, reopenedEventCases, tamperedCases, unmigratedCases } from './places.js'
-import { driverOutcomeCases } from './driver-outcomes.js'
+import { driverOutcomeCases, settledOutcomeCases } from './driver-outcomes.js'
 import { usageCases } from './usage.js'
 import { errorCases, validationCases } from './validation.js'
 import type { CaseGroup } from '../given.js'
@@ -101,4 +101,5 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   reopenedEventCases,
   tamperedCases,
   driverOutcomeCases,
+  settledOutcomeCases,
 ]

@@ -1,6 +1,7 @@
-import { createS3Server, db, memoryStorage, type DbHooks } from '@svc/db'
+import { createS3Server, db, memoryStorage, type DbHooks, type EventHandler } from '@svc/db'
 import { postgresAdapter } from '@svc/db/postgres'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { until } from '../../until.js'
 import { describePostgres, migratedSchema, poolOf } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
@@ -17,7 +18,7 @@ describePostgres('statements of uploads', (url) => {
   })
   afterAll(() => proxy.close())
 
-  function serverOf(hooks: DbHooks) {
+  function serverOf(hooks: DbHooks, onEvent?: EventHandler) {
     const pool = poolOf(proxy.url, { max: 1 })
     onTestFinished(() => pool.end())
     const client = postgresAdapter(pool, { schema })
@@ -27,7 +28,30 @@ describePostgres('statements of uploads', (url) => {
       bucket: 'b',
       routes: { docs: { key: () => 'report', overwrite: true } },
       plugins,
+      ...(onEvent && { onEvent }),
     })
+  }
+
+  /** Uploads a file of this size. Returns the number of statements of its confirm. */
+  async function upload(s3: ReturnType<typeof serverOf>, size: number): Promise<number> {
+    const post = async (path: string, body: object) => {
+      const response = await s3.handler(
+        new Request(`http://localhost/api/s3${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      )
+      return (await response.json()) as Begun
+    }
+    const file = { route: 'docs', filename: 'a.txt', contentType: 'text/plain', size }
+    const { object, upload } = await post('/upload', file)
+    await s3.handler(
+      new Request(upload.url, { method: 'PUT', headers: upload.headers, body: 'x'.repeat(size) }),
+    )
+    const before = proxy.roundTrips
+    await post('/upload/confirm', { key: object.key, id: object.id })
+    return proxy.roundTrips - before
   }
 
   it('a confirm with onActivated makes two, also if the file replaces another', async () => {
@@ -35,26 +59,23 @@ describePostgres('statements of uploads', (url) => {
     const s3 = serverOf({
       onActivated: ({ replaced }) => void activated.push(replaced?.size ?? null),
     })
-    for (const size of [1, 2]) {
-      const post = async (path: string, body: object) => {
-        const response = await s3.handler(
-          new Request(`http://localhost/api/s3${path}`, {
-            method: 'POST',
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify(body),
-          }),
-        )
-        return (await response.json()) as Begun
-      }
-      const file = { route: 'docs', filename: 'a.txt', contentType: 'text/plain', size }
-      const { object, upload } = await post('/upload', file)
-      await s3.handler(
-        new Request(upload.url, { method: 'PUT', headers: upload.headers, body: 'x'.repeat(size) }),
-      )
-      proxy.roundTrips = 0
-      await post('/upload/confirm', { key: object.key, id: object.id })
-      expect(proxy.roundTrips).toBe(2)
-    }
+    expect([await upload(s3, 1), await upload(s3, 2)]).toEqual([2, 2])
     expect(activated).toEqual([null, 1])
+  })
+
+  it('with onEvent, an upload makes two more', async () => {
+    let delivered = 0
+    let end = () => {}
+    const isCounted = new Promise<void>((resolve) => (end = resolve))
+    const s3 = serverOf({}, () => (++delivered === 2 ? isCounted : undefined))
+    proxy.roundTrips = 0
+    await upload(s3, 1)
+    await until(() => delivered === 1)
+    // Whatever follows the first delivery comes before the second one, because the pool has one connection.
+    await upload(s3, 2)
+    await until(() => delivered === 2)
+    // Each reserves, finds and confirms. The first claims and settles, and the second has claimed.
+    expect(proxy.roundTrips).toBe(9)
+    end()
   })
 })

@@ -1,4 +1,5 @@
 import type { EventSettlement, SettleEventsCommand } from '../../../core/store/driver.js'
+import type { SettledEvent } from '../../../core/store/events.js'
 import type { Call, Deadline } from '../connection/deadline.js'
 import { isWriteConflict } from '../connection/failures.js'
 import { runCommand, type Namespace, type Update } from '../connection/namespace.js'
@@ -21,17 +22,16 @@ class NotAllSole extends Error {
   override readonly name = 'NotAllSole'
 }
 
-/** Ends claims that still hold, and returns the ids of their events. */
+/** Ends claims that still hold, and returns their events. */
 export async function settleEvents(
   namespace: Namespace,
   run: Deadline,
   { entries, now }: SettleEventsCommand,
-): Promise<string[]> {
-  const settled = new Set(await settleAll(inQueues(entries)))
-  return entries.map(({ id }) => id).filter((id) => settled.has(id))
+): Promise<SettledEvent[]> {
+  return settleAll(inQueues(entries))
 
   /** Each part has its own deadline, so one that stays blocked fails alone. Rejects only if nothing was settled. */
-  async function settleAll(part: readonly Settlement[]): Promise<string[]> {
+  async function settleAll(part: readonly Settlement[]): Promise<SettledEvent[]> {
     if (part.length === 0) return []
     const together = await run((call) => settleTogether(call, part))
     if (together !== null) return together
@@ -44,8 +44,8 @@ export async function settleEvents(
   }
 
   /** Settles a part in one transaction. Returns `null` if other transactions keep blocking it, and it can be split. */
-  async function settleTogether(call: Call, part: readonly Settlement[]): Promise<string[] | null> {
-    if (await removeSole(call, part)) return part.map(({ id }) => id)
+  async function settleTogether(call: Call, part: readonly Settlement[]): Promise<SettledEvent[] | null> {
+    if (await removeSole(call, part)) return part.map(({ id }) => ({ id, hasNext: false }))
     let conflicts = 0
     const stopsAtConflict = () => part.length > 1 && ++conflicts > MAX_CONFLICTS
     try {
@@ -92,17 +92,17 @@ async function settleHeld(
   transaction: Transaction,
   entries: readonly Settlement[],
   now: Date,
-): Promise<string[]> {
+): Promise<SettledEvent[]> {
   const { events } = transaction.namespace
   const queues = await findQueues(transaction, entries)
   const held = entries.flatMap((entry) => {
     const queue = queues.get(entry.queue)
-    return queue?.claim === entry.claim && queue.head === entry.id ? [{ ...entry, queue }] : []
+    if (queue?.claim !== entry.claim || queue.head !== entry.id) return []
+    return [{ ...entry, queue, next: queue.oldest.find(({ _id }) => _id !== entry.id) }]
   })
   const deleted: string[] = []
   const updates: Update[] = []
-  for (const { id, retryAt, queue } of held) {
-    const next = queue.oldest.find(({ _id }) => _id !== id)
+  for (const { id, retryAt, queue, next } of held) {
     if (retryAt === null) deleted.push(id, ...(next ? [] : [queue._id]))
     if (retryAt !== null) {
       updates.push({ q: { _id: queue._id }, u: { $set: { ripeAt: retryAt }, $unset: { claim: 1 } } })
@@ -112,7 +112,7 @@ async function settleHeld(
   }
   await removeById(transaction, events, deleted)
   await update(transaction, events, updates)
-  return held.map(({ id }) => id)
+  return held.map(({ id, next }) => ({ id, hasNext: next !== undefined }))
 }
 
 async function findQueues(

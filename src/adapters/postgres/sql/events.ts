@@ -103,6 +103,11 @@ const oldestOf = (digest: string) => `
         AND (v.object_digest, v.id) < (${digest}, 9223372036854775807)
       ORDER BY v.object_digest, v.id LIMIT 1`
 
+/** Whether the object with this digest has an event after this one. */
+const hasLater = (digest: string, id: string) => `EXISTS (
+    SELECT FROM {schema}.events v
+    WHERE (v.object_digest, v.id) > (${digest}, ${id}) AND (v.object_digest, v.id) < (${digest}, 9223372036854775807))`
+
 /** Locks the given events whose claim holds, by id. The condition suits both indexes, so no plan walks one. */
 const lockHeld = (columns: string) => `
     SELECT s.*, h.place FROM (
@@ -208,21 +213,22 @@ BEGIN${WRITABLE}
     WHERE e.ctid = ANY (places)
     RETURNING e.*, pg_catalog.array_position(ids, e.id) AS position
   )
-  SELECT c.object_digest, c.object_number, c.id, c.type, c.object, c.previous, c.created_at, c.attempts, EXISTS (
-    SELECT FROM {schema}.events v
-    WHERE (v.object_digest, v.id) > (c.object_digest, c.id) AND (v.object_digest, v.id) < (c.object_digest, 9223372036854775807))
+  SELECT c.object_digest, c.object_number, c.id, c.type, c.object, c.previous, c.created_at, c.attempts,
+    ${hasLater('c.object_digest', 'c.id')}
   FROM claimed c ORDER BY c.position;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.claim_events_v1 IS 'Claims events for delivery.';
 
-CREATE OR REPLACE FUNCTION {schema}.settle_events_v1(p_entries json) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE
+CREATE OR REPLACE FUNCTION {schema}.settle_events_v1(p_entries json) RETURNS TABLE (id bigint, has_next boolean)
+LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET lock_timeout = 500 AS $body$
 #variable_conflict use_column
 DECLARE
   ids bigint[];
-  done tid[];
   digests uuid[];
+  done tid[];
+  done_digests uuid[];
   again tid[];
   dates timestamptz[];
   is_held boolean := false;
@@ -241,11 +247,12 @@ BEGIN${WRITABLE}
   END;
   SELECT
     pg_catalog.array_agg(l.id),
+    pg_catalog.array_agg(l.digest),
     pg_catalog.array_agg(l.place) FILTER (WHERE l.retry_at IS NULL),
     pg_catalog.array_agg(l.digest) FILTER (WHERE l.retry_at IS NULL),
     pg_catalog.array_agg(l.place) FILTER (WHERE l.retry_at IS NOT NULL),
     pg_catalog.array_agg(l.retry_at) FILTER (WHERE l.retry_at IS NOT NULL)
-  INTO ids, done, digests, again, dates
+  INTO ids, digests, done, done_digests, again, dates
   FROM (${lockHeld('digest uuid, number bigint, id bigint, claim int, retry_at timestamptz')}
   ) l;
   IF is_held AND ids IS NULL THEN
@@ -255,11 +262,12 @@ BEGIN${WRITABLE}
   DELETE FROM {schema}.events e WHERE e.ctid = ANY (done);
   -- A new statement no longer sees the removed events.
   UPDATE {schema}.events e SET is_first = true WHERE e.ctid = ANY (ARRAY(
-    SELECT f.place FROM pg_catalog.unnest(digests) AS x(digest) CROSS JOIN LATERAL (${oldestOf('x.digest')}
+    SELECT f.place FROM pg_catalog.unnest(done_digests) AS x(digest) CROSS JOIN LATERAL (${oldestOf('x.digest')}
     ) f));
   UPDATE {schema}.events e SET is_claimed = false, due_at = dates[pg_catalog.array_position(again, e.ctid)]
   WHERE e.ctid = ANY (again);
-  RETURN QUERY SELECT pg_catalog.unnest(ids);
+  -- The keys are still locked, so a later event is either seen here, or claimable once its writer has committed.
+  RETURN QUERY SELECT ids[n], ${hasLater('digests[n]', 'ids[n]')} FROM pg_catalog.generate_subscripts(ids, 1) AS n;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.settle_events_v1 IS 'Ends claims, and removes the events or schedules a retry.';
@@ -297,7 +305,7 @@ const columns = (row: string) =>
 export const EVENT_STATEMENTS = {
   claim: `SELECT ${columns('r')}, r.has_next FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz, $7::json) r`,
   // These two return the last part of each event id.
-  settle: 'SELECT r.id FROM {schema}.settle_events_v1($1::json) AS r(id)',
+  settle: 'SELECT r.id, r.has_next FROM {schema}.settle_events_v1($1::json) r',
   extend: 'SELECT r.id FROM {schema}.extend_claims_v1($1::json, $2::timestamptz) AS r(id)',
   list: `SELECT ${columns('e')}, ${milliseconds('e.due_at')}, e.is_claimed
      FROM {schema}.events e WHERE e.id > $1::bigint ORDER BY e.id LIMIT $2::int`,

@@ -88,7 +88,7 @@ describe('a resumed upload', () => {
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: 2 },
     )
   })
 
