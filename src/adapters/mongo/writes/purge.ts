@@ -7,16 +7,17 @@ import { removeById, sumUpdates, update } from './commands.js'
 
 /** Finds the ids of deleted rows to purge, by scope. The earliest deletions go first. */
 export function findHistoryBefore(command: PurgeDeletedCommand): Read<Map<string, string[]>> {
-  const { scope, before, limit } = command
+  const { id, scope, before, limit } = command
+  const index = scope === null ? 'by_deletion' : 'by_scope_deletion'
   return async ({ namespace, session }) => {
     const documents = await namespace.history
       .find<HistoryDocument>(
-        { ...(scope !== null && { scope }), deletedAt: { $lte: before } },
+        { ...(id !== null && { _id: id }), ...(scope !== null && { scope }), deletedAt: { $lte: before } },
         { session, ...majority(), batchSize: limit + 1 },
       )
       .sort({ deletedAt: 1, _id: 1 })
       .limit(limit)
-      .hint(scope === null ? 'by_deletion' : 'by_scope_deletion')
+      .hint(id === null ? index : '_id_')
       .project<HistoryDocument>({ scope: 1 })
       .toArray()
     const byScope = new Map<string, string[]>()
