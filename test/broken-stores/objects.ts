@@ -4,6 +4,7 @@ import {
   overReplacements,
   driverCall,
   driverInput,
+  driverResult,
   storeCall,
   storeInput,
   storeResult,
