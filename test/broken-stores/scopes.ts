@@ -145,7 +145,10 @@ export const scopeMutants: Mutants = {
     `${PREFIX}: goes on behind scopes that have vanished, and returns new ones`,
   ],
   'lists all scopes if the prefix is not set': [
-    storeInput('listScopes', ({ prefix, ...input } = {}) => ({ ...input, ...(prefix != null && { prefix }) })),
+    storeInput('listScopes', ({ prefix, ...input } = {}) => ({
+      ...input,
+      ...(prefix != null && { prefix }),
+    })),
     'validation: listScopes names every invalid field, and changes nothing',
   ],
 }

@@ -29,7 +29,13 @@ import { longListCases, longNameListCases } from './long-lists.js'
 import { countCases, listCases } from './listing.js'
 import { quotaCases } from './quota.js'
 import { recordCases } from './records.js'
-import { historyCases, objectHistoryCases, removeAttemptCases, removeCases, scopedHistoryCases } from './remove.js'
+import {
+  historyCases,
+  objectHistoryCases,
+  removeAttemptCases,
+  removeCases,
+  scopedHistoryCases,
+} from './remove.js'
 import { reserveCases } from './reserve.js'
 import { scopedLeftoverCases } from './scoped-leftovers.js'
 import { metadataCases, stringCases } from './strings.js'

@@ -200,7 +200,11 @@ export const scopePrefixCases: CaseGroup = {
       await given.reserve({ scope: 't:a', key: 'late' })
       const next = scopesOf(await store.listScopes({ prefix: 't:', limit: 2, after: 't:b' }))
       same(next, ['t:c', 't:d'], 'the second page')
-      same(scopesOf(await store.listScopes({ prefix: 't:', limit: 2, after: 't:d' })), ['t:e'], 'the last page')
+      same(
+        scopesOf(await store.listScopes({ prefix: 't:', limit: 2, after: 't:d' })),
+        ['t:e'],
+        'the last page',
+      )
     },
   },
 }
