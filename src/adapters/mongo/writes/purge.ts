@@ -8,16 +8,22 @@ import { removeById, sumUpdates, update } from './commands.js'
 /** Finds the ids of deleted rows to purge, by scope. The earliest deletions go first. */
 export function findHistoryBefore(command: PurgeDeletedCommand): Read<Map<string, string[]>> {
   const { id, scope, before, limit } = command
-  const index = scope === null ? 'by_deletion' : 'by_scope_deletion'
+  const filter = {
+    ...(id !== null && { _id: id }),
+    ...(scope !== null && { scope }),
+    deletedAt: { $lte: before },
+  }
+  const byDate = {
+    sort: { deletedAt: 1, _id: 1 },
+    index: scope === null ? 'by_deletion' : 'by_scope_deletion',
+  } as const
+  const { sort, index } = id === null ? byDate : ({ sort: { _id: 1 }, index: '_id_' } as const)
   return async ({ namespace, session }) => {
     const documents = await namespace.history
-      .find<HistoryDocument>(
-        { ...(id !== null && { _id: id }), ...(scope !== null && { scope }), deletedAt: { $lte: before } },
-        { session, ...majority(), batchSize: limit + 1 },
-      )
-      .sort({ deletedAt: 1, _id: 1 })
+      .find<HistoryDocument>(filter, { session, ...majority(), batchSize: limit + 1 })
+      .sort(sort)
       .limit(limit)
-      .hint(id === null ? index : '_id_')
+      .hint(index)
       .project<HistoryDocument>({ scope: 1 })
       .toArray()
     const byScope = new Map<string, string[]>()
