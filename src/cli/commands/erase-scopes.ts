@@ -29,19 +29,17 @@ async function* scopesWith(store: StorageObjectStore, prefix: string): AsyncGene
 
 /** Adds up what the scopes with a prefix hold. `null` if there is nothing. */
 export async function holdingsOf(store: StorageObjectStore, prefix: string): Promise<Holdings | null> {
-  let all: Holdings | null = null
+  const sums = { scopes: 0, active: 0, pending: 0, deleted: 0, bytes: 0 }
+  let first: string | undefined
+  let last = ''
   for await (const { scope, usage, counts } of scopesWith(store, prefix)) {
-    all = {
-      first: all?.first ?? scope,
-      last: scope,
-      scopes: (all?.scopes ?? 0) + 1,
-      active: (all?.active ?? 0) + counts.active,
-      pending: (all?.pending ?? 0) + counts.pending,
-      deleted: (all?.deleted ?? 0) + counts.deleted,
-      bytes: (all?.bytes ?? 0) + usage.bytes,
-    }
+    first ??= scope
+    last = scope
+    sums.scopes++
+    for (const status of ['active', 'pending', 'deleted'] as const) sums[status] += counts[status]
+    sums.bytes += usage.bytes
   }
-  return all
+  return first === undefined ? null : { first, last, ...sums }
 }
 
 /** Looks for the bytes of an object of the scope. Returns whether it has one. Rejects if the bucket can't be reached. */
