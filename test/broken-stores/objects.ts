@@ -244,7 +244,7 @@ export const objectMutants: Mutants = {
     driverInput('purgeDeleted', async (command, driver) => {
       const query = { bucket: 'bucket', key: 'key', scope: null }
       const row = command.id === null ? null : await driver.find(query)
-      return row?.attemptId === command.id ? { ...command, id: row!.id } : command
+      return row?.attemptId === command.id ? { ...command, id: row.id } : command
     }),
     `${OBJECT_HISTORY}: has the id of the object, not that of its last attempt`,
   ],
