@@ -28,7 +28,7 @@ import { LEFTOVER, NEVER, OBJECT, TRACKED } from './values.ts'
 const EXPIRED = { columns: 'id, bucket, key', table: 'objects', date: 'expiresAt', id: 'id' } as const
 const DELETED = { columns: 'seq, scope', table: 'objects', date: 'deletedAt', id: 'id' } as const
 const DELETED_BY_ID = `SELECT seq, scope FROM objects INDEXED BY objects_id
-  WHERE id = :id AND status = 'deleted' AND ${OF_SCOPE} AND deletedAt <= :until ORDER BY deletedAt, seq LIMIT :limit`
+  WHERE id = :id AND status = 'deleted' AND ${OF_SCOPE} AND deletedAt <= :until LIMIT :limit`
 
 export function writeMethods(connection: Connection) {
   const usage = (scope: string) => countersOf(connection, scope)
