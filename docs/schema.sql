@@ -205,6 +205,8 @@ FUNCTION is_referenced_v1(
 
 -- Lists scopes with their sums.
 FUNCTION list_scopes_v1(
+  p_prefix text,
+  p_end text,
   p_after text,
   p_limit integer
 ) RETURNS TABLE(scope text, bytes bigint, files bigint, reserved_bytes bigint, reserved_files bigint, pending_rows bigint, deleted_rows bigint);
@@ -226,6 +228,7 @@ FUNCTION purge_deleted_v1(
 
 -- Deletes history.
 FUNCTION purge_deleted_v2(
+  p_id uuid,
   p_scope text,
   p_before timestamptz,
   p_limit integer

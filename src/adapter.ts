@@ -54,6 +54,8 @@ export type {
   ListScopesQuery,
   ListStoredInput,
   ListStoredQuery,
+  PurgeDeletedBeforeInput,
+  PurgeDeletedByIdInput,
   PurgeDeletedCommand,
   PurgeDeletedInput,
   PurgeExpiredCommand,

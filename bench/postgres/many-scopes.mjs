@@ -67,6 +67,9 @@ report.add('The same call', sides, [
   await compare('listScopes, a page of 100', (store, scope) =>
     store.listScopes({ limit: 100, after: scope }),
   ),
+  await compare('listScopes with a prefix', (store, scope) =>
+    store.listScopes({ limit: 100, prefix: scope }),
+  ),
   await compare('listExpired', (store) => store.listExpired()),
   await compare('refused reserve', async (store, scope) => {
     const error = await reserve(store, scope, { maxBytes: SIZE }).catch((reason) => reason)

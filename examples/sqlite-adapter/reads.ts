@@ -3,15 +3,15 @@ import type { Connection } from './connection.ts'
 import { countersOf, SCOPE, usageIn, type Counters } from './scopes.ts'
 import { LEFTOVER, NEVER, OBJECT, WITHOUT_METADATA } from './values.ts'
 
-const OF_SCOPE = '(:scope IS NULL OR scope = :scope)'
+export const OF_SCOPE = '(:scope IS NULL OR scope = :scope)'
 export const rowAt = (status: ObjectStatus) => `bucket = :bucket AND key = :key AND status = '${status}'`
 const seqAt = (status: ObjectStatus) =>
   `(SELECT seq FROM objects WHERE ${rowAt(status)} ORDER BY id DESC LIMIT 1)`
 
 /** No UTF-8 contains the byte FF, so it ends the names with a prefix. */
-const NAMES = `WHERE bucket = :bucket AND name >= :from AND name < :prefix || CAST(x'ff' AS TEXT)`
-const NAMED_OBJECTS = `objects INDEXED BY objects_name ${NAMES}`
-const NAMED_LEFTOVERS = `leftovers INDEXED BY leftovers_name ${NAMES}`
+const within = (column: string) => `${column} >= :from AND ${column} < :prefix || CAST(x'ff' AS TEXT)`
+const NAMED_OBJECTS = `objects INDEXED BY objects_name WHERE bucket = :bucket AND ${within('name')}`
+const NAMED_LEFTOVERS = `leftovers INDEXED BY leftovers_name WHERE bucket = :bucket AND ${within('name')}`
 
 const EXPIRED = { columns: OBJECT, table: 'objects', date: 'expiresAt', id: 'id' } as const
 const LEFT = { columns: LEFTOVER, table: 'leftovers', date: 'since', id: 'attemptId' } as const
@@ -56,9 +56,9 @@ export function readMethods(connection: Connection) {
     },
     findById: async (query) => one(`id = :id AND ${OF_SCOPE} ORDER BY status = 'deleted'`, query),
 
-    async listScopes({ limit, after }) {
-      const text = `SELECT ${SCOPE} FROM scopes WHERE scope > :after ORDER BY scope LIMIT :limit`
-      const rows = connection.all<Counters & { scope: string }>(text, { limit, after: after ?? '' })
+    async listScopes({ limit, ...names }) {
+      const text = `SELECT ${SCOPE} FROM scopes WHERE ${within('scope')} ORDER BY scope LIMIT :limit`
+      const rows = connection.all<Counters & { scope: string }>(text, { limit, ...rangeOf(names) })
       return rows.map((row) => {
         const { scope, files: active, pending, deleted } = row
         return { scope, usage: usageIn(row), counts: { active, pending, deleted } }
@@ -79,12 +79,10 @@ export function readMethods(connection: Connection) {
     },
   } satisfies Partial<StoreDriver>
 
-  function storedItems({ bucket, prefix, after, limit }: ListStoredQuery) {
-    // The first name after `after` would be `after` and a NUL.
-    const from = [prefix ?? '', after === null ? '' : `${after}\0`].sort(compareBytes)[1]
-    const range = { bucket, from, prefix: prefix ?? '', skipped: limit - 1 }
-    const names = `SELECT name FROM ${NAMED_OBJECTS} UNION ALL SELECT name FROM ${NAMED_LEFTOVERS} ORDER BY name`
-    const last = connection.get<{ name: string }>(`${names} LIMIT 1 OFFSET :skipped`, range)
+  function storedItems({ bucket, limit, ...names }: ListStoredQuery) {
+    const range = { bucket, ...rangeOf(names), skipped: limit - 1 }
+    const inOrder = `SELECT name FROM ${NAMED_OBJECTS} UNION ALL SELECT name FROM ${NAMED_LEFTOVERS} ORDER BY name`
+    const last = connection.get<{ name: string }>(`${inOrder} LIMIT 1 OFFSET :skipped`, range)
     const upTo = last ? 'AND name <= :last' : ''
     const page = { ...range, last: last?.name }
     const objects = connection.all<StorageObject>(`SELECT ${OBJECT} FROM ${NAMED_OBJECTS} ${upTo}`, page)
@@ -94,6 +92,13 @@ export function readMethods(connection: Connection) {
       ...leftovers.map((leftover) => ({ storageKey: leftover.storageKey ?? leftover.key, leftover })),
     ].sort((a, b) => compareBytes(a.storageKey, b.storageKey))
   }
+}
+
+/** Returns the values of `within`: names with this prefix that come after `after`. */
+function rangeOf({ prefix, after }: Pick<ListStoredQuery, 'prefix' | 'after'>) {
+  // The first name after `after` would be `after` and a NUL.
+  const [, from] = [prefix ?? '', after === null ? '' : `${after}\0`].sort(compareBytes)
+  return { from, prefix: prefix ?? '' }
 }
 
 type Order = Readonly<Record<'columns' | 'table' | 'date' | 'id', string>>

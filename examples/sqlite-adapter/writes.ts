@@ -21,12 +21,14 @@ import type {
 } from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
 import { recordEvent } from './events.ts'
-import { pageByDate, rowAt } from './reads.ts'
+import { OF_SCOPE, pageByDate, rowAt } from './reads.ts'
 import { addToScope, countersOf, NO_ROWS, type Counters } from './scopes.ts'
 import { LEFTOVER, NEVER, OBJECT, TRACKED } from './values.ts'
 
 const EXPIRED = { columns: 'id, bucket, key', table: 'objects', date: 'expiresAt', id: 'id' } as const
 const DELETED = { columns: 'seq, scope', table: 'objects', date: 'deletedAt', id: 'id' } as const
+const DELETED_BY_ID = `SELECT seq, scope FROM objects INDEXED BY objects_id
+  WHERE id = :id AND status = 'deleted' AND ${OF_SCOPE} AND deletedAt <= :until LIMIT :limit`
 
 export function writeMethods(connection: Connection) {
   const usage = (scope: string) => countersOf(connection, scope)
@@ -102,9 +104,13 @@ export function writeMethods(connection: Connection) {
         return { rows: ended.flatMap(({ row }) => row ?? []) }
       })
     },
-    async purgeDeleted({ scope, limit, before: until }) {
+    async purgeDeleted({ id, scope, limit, before: until }) {
       return connection.write(() => {
-        const dropped = pageByDate<{ scope: string }>(connection, DELETED, { scope, limit, until })
+        const page = { scope, limit, until }
+        const dropped =
+          id === null
+            ? pageByDate<{ scope: string }>(connection, DELETED, page)
+            : connection.all<{ scope: string }>(DELETED_BY_ID, { ...page, id })
         for (const row of dropped) {
           connection.run('DELETE FROM objects WHERE seq = :seq', row)
           addToScope(connection, row.scope, { ...NO_ROWS, deleted: -1 })

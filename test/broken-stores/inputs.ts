@@ -1,4 +1,4 @@
-import { StorageError, type StorageObject } from '../../src/adapter.js'
+import { StorageError, type PurgeDeletedInput, type StorageObject } from '../../src/adapter.js'
 import { badValuesOf } from '../conformance/input-checks.js'
 import { METHODS } from '../conformance/inputs.js'
 import {
@@ -189,8 +189,8 @@ export const inputMutants: Mutants = {
       },
       async purgeDeleted(input) {
         if (typeof input !== 'object' || input === null) throw invalid('input')
-        const { scope, before, limit } = input
-        return store.purgeDeleted({ scope, before, limit })
+        const { id, scope, before, limit } = input
+        return store.purgeDeleted({ id, scope, before, limit } as PurgeDeletedInput)
       },
     })),
     'validation: refuses unknown fields of purges, and purges nothing',

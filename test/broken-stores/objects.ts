@@ -4,12 +4,15 @@ import {
   overReplacements,
   driverCall,
   driverInput,
+  driverResult,
   storeCall,
+  storeInput,
   storeResult,
   type Mutants,
 } from './mutant.js'
 
 const REMOVE = 'remove of an attempt'
+const OBJECT_HISTORY = 'history of an object'
 const HISTORY = 'history of a scope'
 
 export const objectMutants: Mutants = {
@@ -94,6 +97,7 @@ export const objectMutants: Mutants = {
   'drops older history with every remove': [
     driverInput('remove', async (command, driver) => {
       await driver.purgeDeleted({
+        id: null,
         scope: null,
         before: new Date(command.now.getTime() - 1),
         limit: 1000,
@@ -226,5 +230,41 @@ export const objectMutants: Mutants = {
       command.scope === null ? command : { ...command, before: new Date(8.64e14), limit: 1000 },
     ),
     `${HISTORY}: is dropped up to a date, in order of deletion and then of id`,
+  ],
+  'drops the history of all objects': [
+    driverInput('purgeDeleted', (command) => ({ ...command, id: null })),
+    `${OBJECT_HISTORY}: is dropped alone by purgeDeleted with its id, whenever it was deleted`,
+    SCRIPTS.aboutRemoving,
+  ],
+  'drops the history of an object up to now': [
+    storeInput('purgeDeleted', (input, _store, { now }) => ({ ...input, before: input.before ?? now() })),
+    `${OBJECT_HISTORY}: is dropped alone by purgeDeleted with its id, whenever it was deleted`,
+  ],
+  'drops the history that has an attempt': [
+    driverInput('purgeDeleted', async (command, driver) => {
+      const query = { bucket: 'bucket', key: 'key', scope: null }
+      const row = command.id === null ? null : await driver.find(query)
+      return row?.attemptId === command.id ? { ...command, id: row.id } : command
+    }),
+    `${OBJECT_HISTORY}: has the id of the object, not that of its last attempt`,
+  ],
+  'drops the live row with the history of an object': [
+    driverResult('purgeDeleted', async (result, command, driver) => {
+      const row = command.id === null ? null : await driver.findById({ id: command.id, scope: command.scope })
+      if (row?.status !== 'active') return result
+      await driver.remove({ ...row, attemptId: null, mode: 'hard', now: row.updatedAt })
+      return { dropped: 1 }
+    }),
+    `${OBJECT_HISTORY}: is dropped without changing what lives at its key`,
+  ],
+  'ignores the scope of the history of an object': [
+    driverInput('purgeDeleted', (command) => (command.id === null ? command : { ...command, scope: null })),
+    `${OBJECT_HISTORY}: is dropped only if scope and date match too`,
+  ],
+  'ignores the date of the history of an object': [
+    driverInput('purgeDeleted', (command) =>
+      command.id === null ? command : { ...command, before: new Date(8.64e14) },
+    ),
+    `${OBJECT_HISTORY}: is dropped only if scope and date match too`,
   ],
 }

@@ -2,7 +2,7 @@ import type { MethodName } from './calls.js'
 import * as types from './field-types.js'
 import { INPUTS, type Field } from './inputs.js'
 
-type CheckedField = Pick<Field<unknown, unknown>, 'isRequired' | 'type'>
+type CheckedField = Pick<Field<unknown, unknown>, 'isRequired' | 'refusesNull' | 'type'>
 
 const REFERENCE: Record<string, CheckedField> = {
   bucket: { isRequired: true, type: types.name },
@@ -27,8 +27,11 @@ export function badFields(method: MethodName, input: unknown, now: Date): string
   const unknown = STRICT_METHODS.includes(method)
     ? Object.keys(values).filter((name) => !known.includes(name))
     : []
+  const isLeftOut = (name: string, { refusesNull }: CheckedField) =>
+    (refusesNull === true && !(name in values)) ||
+    (method === 'purgeDeleted' && name === 'before' && values['id'] != null && values[name] == null)
   const bad = fields
-    .filter(([name, { type }]) => !type.isValid(values[name], now))
+    .filter(([name, field]) => !isLeftOut(name, field) && !field.type.isValid(values[name], now))
     .flatMap(([name]) => errorFieldsOf(method, name, values[name]))
   return [...unknown, ...bad, ...missingFields(method, values)]
 }
@@ -53,14 +56,16 @@ function missingFields(method: MethodName, values: Readonly<Record<string, unkno
 export function badValuesOf(method: MethodName): [field: string, values: readonly unknown[]][] {
   return Object.entries(checkedFields(method))
     .filter(([, { type }]) => type.invalid.length > 0)
-    .map(([name, { isRequired, type }]) => [
+    .map(([name, { isRequired, refusesNull, type }]) => [
       name,
-      isRequired ? [null, undefined, ...type.invalid] : type.invalid,
+      isRequired || refusesNull ? [null, undefined, ...type.invalid] : type.invalid,
     ])
 }
 
 export function optionalFieldsOf(method: MethodName): string[] {
-  return Object.entries(checkedFields(method)).flatMap(([name, { isRequired }]) => (isRequired ? [] : [name]))
+  return Object.entries(checkedFields(method)).flatMap(([name, { isRequired, refusesNull }]) =>
+    isRequired || refusesNull ? [] : [name],
+  )
 }
 
 export function hasRequiredFields(method: MethodName): boolean {

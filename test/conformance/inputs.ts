@@ -19,6 +19,8 @@ import { metadata, text } from './properties/texts.js'
 /** A field of an input: whether it may be absent, its valid and invalid values, and its values in scripts. */
 export interface Field<C, Value> extends Choice<C, Value> {
   readonly isRequired: boolean
+  /** Whether a field that may be left out refuses `undefined` and `null`. */
+  readonly refusesNull?: boolean
   readonly type: FieldType
 }
 
@@ -57,6 +59,11 @@ function required<C, Value>(type: FieldType, choice: Choice<C, Value>): Field<C,
 
 function optional<C, Value>(type: FieldType, choice: Choice<C, Value>): Field<C, Value> {
   return { ...choice, isRequired: false, type: types.orNull(type) }
+}
+
+/** A filter that may be left out. One from a variable that was never set is refused, instead of matching everything. */
+function ifGiven<C, Value>(type: FieldType, choice: Choice<C, Value>): Field<C, Value> {
+  return { ...choice, isRequired: false, refusesNull: true, type }
 }
 
 const choices = { ...keyChoices, ...objectChoices, ...eventChoices, ...upkeepChoices }
@@ -163,7 +170,9 @@ export const INPUTS = {
   },
   forgetLeftover: { attemptId: required(types.attemptId, choices.leftoverAttempt) },
   purgeDeleted: {
+    id: optional(types.attemptId, rarely(choices.deletedId)),
     scope: optional(types.name, rarely(choices.scope)),
+    // Optional with an id, see `badFields`.
     before: required(types.date, choices.beforeFromOldest),
     limit: optional(types.pageLimit, choices.limit),
   },
@@ -200,6 +209,7 @@ export const INPUTS = {
     scope: optional(types.name, rarely(choices.scope)),
   },
   listScopes: {
+    prefix: ifGiven(types.name, choices.scope),
     limit: optional(types.pageLimit, choices.limit),
     after: optional(types.name, often(choices.scope)),
   },

@@ -97,8 +97,8 @@ describe('every input', () => {
     expectTypeOf<Writable<{ readonly a: 1; b: 2; c?: 3 }>>().toEqualTypeOf<'b' | 'c'>()
   })
 
-  it('accepts null and undefined for optional fields', () => {
-    expectTypeOf<{ [Name in keyof Inputs]: Strict<Inputs[Name]> }[keyof Inputs]>().toBeNever()
+  it('accepts null and undefined for optional fields, except for the prefix of listScopes', () => {
+    expectTypeOf<{ [Name in keyof Inputs]: Strict<Inputs[Name]> }[keyof Inputs]>().toEqualTypeOf<'prefix'>()
     expectTypeOf<Strict<{ a?: 1; b?: 2 | null; c?: 3 | null | undefined; d: 4 }>>().toEqualTypeOf<'a' | 'b'>()
   })
 

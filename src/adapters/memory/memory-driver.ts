@@ -81,8 +81,8 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
 
     findById: async (query) => copyOwn(tables.ids.find(query.id, query.scope), query),
 
-    async listScopes({ limit, after }) {
-      return tables.scopes(after, limit).map(({ scope, usage, rows: { active, pending, deleted } }) => ({
+    async listScopes(query) {
+      return tables.scopes(query).map(({ scope, usage, rows: { active, pending, deleted } }) => ({
         scope,
         usage: { ...usage },
         counts: { active: active.size, pending: pending.size, deleted: deleted.size },
@@ -132,8 +132,11 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
     deferLeftover: async ({ attemptId, until }) => tables.leftovers.defer(attemptId, until),
     forgetLeftover: async (attemptId) => tables.leftovers.forget(attemptId),
 
-    async purgeDeleted({ scope, before, limit }) {
-      const rows = tables.dated(scope)?.deleted.ascending(null, endOfDate(before), limit) ?? []
+    async purgeDeleted({ id, scope, before, limit }) {
+      const rows =
+        id === null
+          ? (tables.dated(scope)?.deleted.ascending(null, endOfDate(before), limit) ?? [])
+          : tables.ids.deleted(id, scope, before).slice(0, limit)
       for (const row of rows) tables.dropHistory(row)
       return { dropped: rows.length }
     },

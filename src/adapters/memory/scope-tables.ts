@@ -1,4 +1,4 @@
-import { utf8Order } from '../../core/names.js'
+import type { ListScopesQuery } from '../../core/store/driver.js'
 import {
   OBJECT_STATUSES,
   type ObjectStatus,
@@ -6,6 +6,7 @@ import {
   type StorageObject,
 } from '../../core/store/records.js'
 import { NO_USAGE } from '../../core/store/lifecycle/usage.js'
+import { namesWithin, startOfName } from './name-order.js'
 import { datePosition, SortedMap } from './sorted-map.js'
 
 export type RowsByStatus = Readonly<Record<ObjectStatus, SortedMap<StorageObject>>>
@@ -76,8 +77,9 @@ export class ScopeTables {
     return this.#byScope.get(scope) ?? null
   }
 
-  page(after: string | null, limit: number): ScopeTable[] {
-    return this.#inOrder.ascending(after === null ? null : utf8Order(after), null, limit)
+  page(query: ListScopesQuery): ScopeTable[] {
+    const { from, upTo } = namesWithin(query)
+    return this.#inOrder.ascending(from, upTo, query.limit)
   }
 
   /** Returns the table of a scope, which is created if necessary. */
@@ -86,7 +88,7 @@ export class ScopeTables {
     if (known) return known
     const table = new ScopeTable(scope)
     this.#byScope.set(scope, table)
-    this.#inOrder.set(utf8Order(scope), table)
+    this.#inOrder.set(startOfName(scope), table)
     return table
   }
 
@@ -95,6 +97,6 @@ export class ScopeTables {
     const table = this.#byScope.get(scope)
     if (!table || !isEmpty(table.rows)) return
     this.#byScope.delete(scope)
-    this.#inOrder.delete(utf8Order(scope))
+    this.#inOrder.delete(startOfName(scope))
   }
 }

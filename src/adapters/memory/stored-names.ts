@@ -1,6 +1,7 @@
-import { endOfPrefix, utf8Order } from '../../core/names.js'
+import { utf8Order } from '../../core/names.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
 import type { ListStoredQuery } from '../../core/store/driver.js'
+import { endOfName, namesWithin, startOfName } from './name-order.js'
 import { SortedMap } from './sorted-map.js'
 
 /** What names bytes: a live row or a leftover. */
@@ -12,16 +13,6 @@ export function storedName({ storageKey, key }: Naming): string {
 
 export function isRow(naming: Naming): naming is StorageObject {
   return 'status' in naming
-}
-
-/** Returns the sort key before all that have this name. Names contain no NUL. */
-function startOfName(name: string): string {
-  return `${utf8Order(name)}\0`
-}
-
-/** Returns the sort key after all that have this name. */
-function endOfName(name: string): string {
-  return `${startOfName(name)}3`
 }
 
 /** Returns the sort key within a bucket: by name, then active rows by key, pending rows by key, and leftovers. */
@@ -56,14 +47,11 @@ export class StoredNames {
     return this.#buckets.get(bucket)?.ascending(startOfName(name), endOfName(name), limit) ?? []
   }
 
-  page({ bucket, prefix, after, limit }: ListStoredQuery): Naming[] {
+  page({ bucket, limit, ...range }: ListStoredQuery): Naming[] {
     const names = this.#buckets.get(bucket)
     if (!names) return []
-    const start = prefix === null ? null : utf8Order(prefix)
-    const end = prefix === null ? null : utf8Order(endOfPrefix(prefix))
-    const afterName = after === null ? null : endOfName(after)
-    const from = start !== null && (afterName === null || start > afterName) ? start : afterName
-    const found = names.ascending(from, end, limit)
+    const { from, upTo } = namesWithin(range)
+    const found = names.ascending(from, upTo, limit)
     const last = found.at(-1)
     if (!last) return []
     return [...found, ...names.ascending(position(last), endOfName(storedName(last)), Infinity)]

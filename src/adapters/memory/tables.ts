@@ -8,6 +8,7 @@ import {
   usageOf,
 } from '../../core/store/lifecycle/change.js'
 import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/store/lifecycle/usage.js'
+import type { ListScopesQuery } from '../../core/store/driver.js'
 import type { ObjectReference, ScopeUsage, StorageObject, UsageDifference } from '../../core/store/records.js'
 import { EventTable } from './event-table.js'
 import { LeftoverTable } from './leftover-table.js'
@@ -42,9 +43,9 @@ export class Tables {
     return this.#scopes.get(scope)?.usage ?? NO_USAGE
   }
 
-  /** Returns up to `limit` scopes with rows after `after`, in byte order. */
-  scopes(after: string | null, limit: number): readonly ScopeTable[] {
-    return this.#scopes.page(after, limit)
+  /** Returns a page of the scopes with rows, in byte order. */
+  scopes(query: ListScopesQuery): readonly ScopeTable[] {
+    return this.#scopes.page(query)
   }
 
   /** Returns the rows of a scope by status, or only those of a route; `null` if there are none. */
@@ -152,5 +153,13 @@ class RowsById {
   find(id: string, scope: string | null): StorageObject | null {
     const rows = this.#rows.get(id)?.filter((row) => scope === null || row.scope === scope) ?? []
     return rows.find(({ status }) => status !== 'deleted') ?? rows[0] ?? null
+  }
+
+  /** Returns the deleted rows with this id up to a date, of a scope or of any (`null`), the earliest deletion first. */
+  deleted(id: string, scope: string | null, before: Date): StorageObject[] {
+    const isWanted = (row: StorageObject) =>
+      row.deletedAt !== null && row.deletedAt <= before && (scope === null || row.scope === scope)
+    const rows = this.#rows.get(id)?.filter(isWanted) ?? []
+    return rows.sort((a, b) => a.deletedAt!.getTime() - b.deletedAt!.getTime())
   }
 }

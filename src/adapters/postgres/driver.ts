@@ -154,15 +154,15 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
 
     findById: async ({ id, scope }) => readOne(reads.findById, [id, scope]),
 
-    async listScopes({ limit, after }) {
+    async listScopes({ prefix, after, limit }) {
       // No scope is empty.
-      const rows = await idempotent(reads.listScopes, [after ?? '', limit])
+      const rows = await idempotent(reads.listScopes, [...namesWithin(prefix), after ?? '', limit])
       return rows.map((row) => ({ scope: row[0]!, usage: readUsage(row, 1), counts: readCounts(row, 1) }))
     },
 
     async listStored({ bucket, prefix, after, limit }) {
-      const first = prefix ?? ''
-      const rows = await idempotent(reads.listStored, [bucket, first, endOfPrefix(first), after ?? '', limit])
+      const values = [bucket, ...namesWithin(prefix), after ?? '', limit]
+      const rows = await idempotent(reads.listStored, values)
       return rows.map(([name, object, leftover]) => {
         const storageKey = name!
         return object == null
@@ -216,8 +216,8 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
 
     forgetLeftover: async (attemptId) => (await once(writes.forgetLeftover, [attemptId])).length > 0,
 
-    async purgeDeleted({ scope, before, limit }) {
-      const rows = await once(writes.purgeDeleted, [scope, before.toISOString(), limit])
+    async purgeDeleted({ id, scope, before, limit }) {
+      const rows = await once(writes.purgeDeleted, [id, scope, before.toISOString(), limit])
       return { dropped: rows.reduce((sum, row) => sum + readNumber(row[1]), 0) }
     },
 
@@ -249,6 +249,11 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
       // The caller owns the pool.
     },
   }
+}
+
+/** Returns the first name with this prefix, and the exclusive end of these names. `null` is the prefix of all. */
+function namesWithin(prefix: string | null): readonly [first: string, end: string] {
+  return [prefix ?? '', endOfPrefix(prefix ?? '')]
 }
 
 function firstObject([row]: readonly TextRow[]): StorageObject | null {

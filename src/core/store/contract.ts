@@ -74,8 +74,11 @@ export interface StorageObjectStore {
    */
   findById(input: inputs.FindByIdInput): Promise<StorageObject | null>
   /**
-   * Lists the scopes with their usage and number of rows, in byte order of the scope. A scope that holds nothing any more
-   * may appear with zeros. A page costs the same at any depth.
+   * Lists the scopes with their usage and number of rows, in byte order of the scope; with `prefix`, those that start with
+   * it. A scope that holds nothing any more may appear with zeros. A page costs the same at any depth.
+   *
+   * @example
+   * const scopes = await store.listScopes({ prefix: 'acme:', limit: 1000 })
    */
   listScopes(input?: inputs.ListScopesInput): Promise<ScopeSummary[]>
   /**
@@ -160,8 +163,13 @@ export interface StorageObjectStore {
   /** Puts a leftover off: until then, lists with `dueBefore` leave it out. Returns whether it exists. */
   deferLeftover(input: inputs.DeferLeftoverInput): Promise<boolean>
   /**
-   * Deletes history, earliest deletion first, then lowest `id`, and returns the number of rows. Refuses unknown fields,
-   * because a misspelled filter would delete too much.
+   * Deletes history up to the date `before`, or of the object with this `id`, and returns the number of rows. All filters that
+   * are given apply. Deletes the earliest deletion first, then the lowest `id`. Refuses unknown fields, because a misspelled
+   * filter would delete too much.
+   *
+   * @example
+   * await store.purgeDeleted({ id, scope }) // one object
+   * await store.purgeDeleted({ before: new Date('2026-01-01') }) // all owners
    */
   purgeDeleted(input: inputs.PurgeDeletedInput): Promise<number>
 

@@ -48,7 +48,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     findPendingMultipart: async (input) =>
       driver.findPendingMultipart(readCommand(inputs.FIND_PENDING_MULTIPART, input, now())),
     findById: (input) => findRow(inputs.FIND_BY_ID, input, (query) => driver.findById(query)),
-    listScopes: async (input) => driver.listScopes(readQuery(inputs.LIST_SCOPES, input ?? {})),
+    listScopes: async (input) => driver.listScopes(inputs.listScopesQuery(input)),
     listStored: async (input) => driver.listStored(readQuery(inputs.LIST_STORED, input)),
 
     async reserve(input) {

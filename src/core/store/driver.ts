@@ -163,8 +163,9 @@ export interface StoreDriver {
    */
   findById(query: inputs.FindByIdQuery): Promise<StorageObject | null>
   /**
-   * Returns the scopes after `after` in byte order of their UTF-8, at most `limit`. MUST return each scope that has a row,
-   * and MAY return one that had rows, with zeros. A page MUST cost the same at any depth and at any number of scopes.
+   * Returns the scopes that start with `prefix` and come after `after`, in byte order of their UTF-8, at most `limit`. MUST
+   * return each such scope that has a row, and MAY return one that had rows, with zeros. A page MUST cost the same at any
+   * depth, at any number of scopes and with any prefix.
    */
   listScopes(query: inputs.ListScopesQuery): Promise<ScopeSummary[]>
   /**
@@ -230,9 +231,10 @@ export interface StoreDriver {
   /** Sets the `dueAt` of the leftover of the attempt. Returns whether it exists. */
   deferLeftover(command: inputs.DeferLeftoverCommand): Promise<boolean>
   /**
-   * Deletes history with `deletedAt <= before`, only of `scope`, if it is not `null`. Deletes the earliest `deletedAt`
-   * first, then the lowest `id`, at most `limit` rows. Returns the number of deleted rows. MAY be atomic for each row rather
-   * than for all, and MAY skip a row that another call is working on.
+   * Deletes history with `deletedAt <= before`, only of `scope` and with this `id`, if they are not `null`. Never deletes a
+   * live row. Deletes the earliest `deletedAt` first, then the lowest `id`, at most `limit` rows. Returns the number of deleted
+   * rows. MAY be atomic for each row rather than for all, and MAY skip a row that another call is working on. With an `id`, MUST
+   * NOT read the history of other objects.
    */
   purgeDeleted(command: inputs.PurgeDeletedCommand): Promise<outcomes.PurgeDeletedOutcome>
 

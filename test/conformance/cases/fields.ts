@@ -227,7 +227,10 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
     },
   },
   findById: { prepare: reserved, others: { id: ANOTHER_ID, scope: ANOTHER_SCOPE } },
-  listScopes: { prepare: expired, others: { limit: other(1), after: other('alice') } },
+  listScopes: {
+    prepare: expired,
+    others: { prefix: other('b'), limit: other(1), after: other('alice') },
+  },
   listStored: {
     prepare: async (given, key) => ({ ...(await listed(given, key)), bucket: given.at.bucket }),
     others: { bucket: ANOTHER_SCOPE, prefix: other('z'), after: other('z'), limit: other(1) },
@@ -273,6 +276,10 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
   purgeDeleted: {
     prepare: history,
     others: {
+      id: async ({ store, scope }) => {
+        const { objects } = await store.listByScope({ scope, status: 'deleted' })
+        return { id: objects[0]!.id }
+      },
       scope: ANOTHER_SCOPE,
       before: ({ clock }) => ({ before: clock.in(-SECOND) }),
       limit: other(1),

@@ -11,7 +11,7 @@ import {
   updateEventCases,
 } from './events-recorded.js'
 import { findByIdCases, findTransferredCases } from './find-by-id.js'
-import { listScopesCases } from './scopes.js'
+import { listScopesCases, scopePrefixCases } from './scopes.js'
 import { listStoredCases } from './stored.js'
 import { transferCases, transferQuotaCases } from './transfer.js'
 import { updateCases } from './update.js'
@@ -29,7 +29,13 @@ import { longListCases, longNameListCases } from './long-lists.js'
 import { countCases, listCases } from './listing.js'
 import { quotaCases } from './quota.js'
 import { recordCases } from './records.js'
-import { historyCases, removeAttemptCases, removeCases, scopedHistoryCases } from './remove.js'
+import {
+  historyCases,
+  objectHistoryCases,
+  removeAttemptCases,
+  removeCases,
+  scopedHistoryCases,
+} from './remove.js'
 import { reserveCases } from './reserve.js'
 import { scopedLeftoverCases } from './scoped-leftovers.js'
 import { metadataCases, stringCases } from './strings.js'
@@ -53,6 +59,7 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   removeAttemptCases,
   historyCases,
   scopedHistoryCases,
+  objectHistoryCases,
   leftoverCases,
   listedLeftoverCases,
   scopedLeftoverCases,
@@ -74,6 +81,7 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   findByIdCases,
   findTransferredCases,
   listScopesCases,
+  scopePrefixCases,
   listStoredCases,
   recordedEventCases,
   eventsOffCases,

@@ -1,6 +1,7 @@
 import { same, sameFields } from '../assertions.js'
 import { HOUR, MINUTE } from '../clock.js'
 import type { CaseGroup } from '../given.js'
+import { idsOf } from '../given.js'
 
 export const removeCases: CaseGroup = {
   title: 'remove',
@@ -307,6 +308,65 @@ export const scopedHistoryCases: CaseGroup = {
       same(await store.purgeDeleted({ before, scope }), 1, 'rows dropped up to the date')
       same(await kept(), ['d'], 'remaining keys')
       same(await store.countByScope(otherScope, 'deleted'), 1, 'rows of the other scope')
+    },
+  },
+}
+
+export const objectHistoryCases: CaseGroup = {
+  title: 'history of an object',
+  cases: {
+    'is dropped alone by purgeDeleted with its id, whenever it was deleted': async (given) => {
+      const { store, clock, scope } = given
+      const rows = [await given.history(), await given.history(), await given.history({ key: 'another' })]
+      clock.advance(MINUTE)
+      const late = await given.history()
+      clock.advance(-MINUTE)
+      const kept = async () => idsOf((await store.listByScope({ scope, status: 'deleted' })).objects)
+      same(await store.purgeDeleted({ id: rows[1]!.id }), 1, 'rows dropped')
+      same(await kept(), idsOf([late, rows[2]!, rows[0]!]), 'remaining ids')
+      same(await store.purgeDeleted({ id: late.id }), 1, 'rows dropped of a later deletion')
+      same(await kept(), idsOf([rows[2]!, rows[0]!]), 'remaining ids')
+      same(await store.purgeDeleted({ id: late.id }), 0, 'rows dropped by a repeat')
+      same(await store.purgeDeleted({ id: given.newId() }), 0, 'rows dropped with an unknown id')
+      same(await store.countByScope(scope, 'deleted'), 2, 'rows of history')
+    },
+
+    'has the id of the object, not that of its last attempt': async (given) => {
+      const { store, at } = given
+      const { id } = await given.activate()
+      const { attemptId } = await given.activate()
+      const deleted = await store.remove(at)
+      same([deleted?.id, deleted?.attemptId], [id, attemptId], 'id and attempt of the deleted row')
+      same(await store.purgeDeleted({ id: attemptId }), 0, 'rows dropped with the attempt')
+      same(await store.purgeDeleted({ id }), 1, 'rows dropped with the id')
+    },
+
+    'is dropped without changing what lives at its key': async (given) => {
+      const { store, at, scope } = given
+      const { id } = await given.history({ storageKey: 'stored' })
+      const active = await given.activate()
+      const pending = await given.reserve()
+      const usage = await store.getScopeUsage(scope)
+      const leftovers = await given.leftovers()
+      for (const live of [active, pending]) {
+        same(await store.purgeDeleted({ id: live.id }), 0, `rows dropped with the id of a ${live.status} row`)
+      }
+      same(await store.purgeDeleted({ id }), 1, 'rows dropped')
+      same(await store.findActive(at), active, 'the active row')
+      same(await store.findPending(at), pending, 'the pending row')
+      same(await store.getScopeUsage(scope), usage, 'usage')
+      same(await given.leftovers(), leftovers, 'leftovers')
+    },
+
+    'is dropped only if scope and date match too': async (given) => {
+      const { store, clock, scope, otherScope } = given
+      const { id } = await given.history()
+      const before = clock.now()
+      const tooEarly = clock.in(-1)
+      same(await store.purgeDeleted({ id, scope: otherScope }), 0, 'rows dropped of another scope')
+      same(await store.purgeDeleted({ id, before: tooEarly }), 0, 'rows dropped before the deletion')
+      same(await store.purgeDeleted({ id, scope, before: tooEarly }), 0, 'rows dropped of an earlier date')
+      same(await store.purgeDeleted({ id, scope, before }), 1, 'rows dropped')
     },
   },
 }

@@ -1,5 +1,7 @@
+import type { ListScopesInput } from '../../../src/core/store/contract.js'
 import type { ScopeSummary } from '../../../src/core/store/records.js'
 import { holds, same } from '../assertions.js'
+import { compareBytes } from '../model/rows.js'
 import { AWKWARD } from '../properties/texts.js'
 import type { CaseGroup, Given } from '../given.js'
 import { NO_USAGE, allOf, numbers } from '../given.js'
@@ -44,11 +46,15 @@ const NOTHING = {
   counts: { active: 0, pending: 0, deleted: 0 },
 }
 
-/** Returns all scopes, by pages of this size. */
-async function pagesOf({ store }: Given, limit: number): Promise<ScopeSummary[]> {
+/** Returns all scopes, or those with a prefix, by pages of this size. */
+async function pagesOf(
+  { store }: Given,
+  limit: number,
+  filter: Pick<ListScopesInput, 'prefix'> = {},
+): Promise<ScopeSummary[]> {
   const all: ScopeSummary[] = []
   for (;;) {
-    const page = await store.listScopes({ limit, after: all.at(-1)?.scope })
+    const page = await store.listScopes({ ...filter, limit, after: all.at(-1)?.scope })
     holds(page.length <= limit, `a page of ${page.length} scopes, with a limit of ${limit}`)
     if (page.length === 0 || all.length > 1000) return all
     all.push(...page)
@@ -130,6 +136,75 @@ export const listScopesCases: CaseGroup = {
         if (scope === otherScope) same(summary.counts.pending, 1, 'pending rows of the other scope')
         else same({ scope, ...summary }, { scope: given.scope, ...NOTHING }, 'the empty scope')
       }
+    },
+  },
+}
+
+export const scopePrefixCases: CaseGroup = {
+  title: 'listScopes with a prefix',
+  cases: {
+    'returns the scopes that start with it, and not those beside them': async (given) => {
+      const own = ['acme:', 'acme:a', 'acme:a:b', 'acme:\u{10ffff}']
+      const others = ['acme', 'acme9', 'acme;', 'acmf:', 'acm', 'Acme:a', 'b:acme:', 'ac', 'z']
+      await reserveFor(given, [...others, ...own])
+      same(scopesOf(await given.store.listScopes({ prefix: 'acme:' })), own, 'scopes with acme:')
+      same(scopesOf(await given.store.listScopes({ prefix: 'acme:b' })), [], 'scopes with acme:b')
+      same(scopesOf(await given.store.listScopes({ prefix: 'acmf:' })), ['acmf:'], 'scopes with acmf:')
+    },
+
+    'takes every character literally': async (given) => {
+      const scopes = [...new Set(AWKWARD.flatMap((text) => [text, `${text}a`, `a${text}`]))]
+      await reserveFor(given, scopes)
+      for (const prefix of AWKWARD) {
+        const expected = scopes.filter((scope) => scope.startsWith(prefix)).sort(compareBytes)
+        same(scopesOf(await given.store.listScopes({ prefix })), expected, JSON.stringify(prefix))
+      }
+    },
+
+    'ends after the last of them in byte order, on every page': async (given) => {
+      const ends = IN_BYTE_ORDER.flatMap((text) => [`${text}\ud7ff`, `${text}\ue000`, `${text}\u{10ffff}`])
+      const scopes = [...new Set([...IN_BYTE_ORDER, ...ends])].sort(compareBytes)
+      await reserveFor(given, scopes)
+      for (const prefix of [...IN_BYTE_ORDER, 'a\ud7ff', '\u{10ffff}\u{10ffff}']) {
+        const expected = scopes.filter((scope) => scope.startsWith(prefix))
+        for (const limit of [1, 3, 1000]) {
+          const found = scopesOf(await pagesOf(given, limit, { prefix }))
+          same(found, expected, `scopes with ${JSON.stringify(prefix)} by pages of ${limit}`)
+        }
+      }
+    },
+
+    'starts after a scope before, among or behind them': async (given) => {
+      await reserveFor(given, ['a', 'b', 'b:', 'b:1', 'b:2', 'c'])
+      const expected: Readonly<Record<string, readonly string[]>> = {
+        a: ['b:', 'b:1', 'b:2'],
+        b: ['b:', 'b:1', 'b:2'],
+        'b:': ['b:1', 'b:2'],
+        'b:15': ['b:2'],
+        'b:2': [],
+        c: [],
+      }
+      for (const [after, scopes] of Object.entries(expected)) {
+        same(scopesOf(await given.store.listScopes({ prefix: 'b:', after })), scopes, `scopes after ${after}`)
+      }
+    },
+
+    'goes on behind scopes that have vanished, and returns new ones': async (given) => {
+      const { store } = given
+      const scopes = ['t:a', 't:b', 't:c', 't:e']
+      await reserveFor(given, [...scopes, 'u'])
+      const first = scopesOf(await store.listScopes({ prefix: 't:', limit: 2 }))
+      same(first, ['t:a', 't:b'], 'the first page')
+      for (const scope of first) await store.release({ ...given.at, key: `key ${scopes.indexOf(scope)}` })
+      await given.reserve({ scope: 't:d', key: 'new' })
+      await given.reserve({ scope: 't:a', key: 'late' })
+      const next = scopesOf(await store.listScopes({ prefix: 't:', limit: 2, after: 't:b' }))
+      same(next, ['t:c', 't:d'], 'the second page')
+      same(
+        scopesOf(await store.listScopes({ prefix: 't:', limit: 2, after: 't:d' })),
+        ['t:e'],
+        'the last page',
+      )
     },
   },
 }

@@ -22,8 +22,9 @@ export class ListingModel extends EventModel {
   listScopes(input?: ListScopesInput): Expected<ScopeSummary[]> {
     const bad = badFields('listScopes', input, this.now())
     if (bad.length > 0) return invalid(...bad)
-    const after = input?.after
+    const { after, prefix = '' } = input ?? {}
     const scopes = [...new Set(this.rows.map(({ scope }) => scope))]
+      .filter((scope) => scope.startsWith(prefix))
       .filter((scope) => after == null || compareBytes(scope, after) > 0)
       .sort(compareBytes)
     return ok(scopes.slice(0, input?.limit ?? DEFAULT_LIMIT).map((scope) => this.#summary(scope)))

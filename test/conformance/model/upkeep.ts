@@ -88,10 +88,12 @@ export class UpkeepModel extends UploadModel {
       .sort(compareExpiry)
   }
 
-  /** Returns the history up to a date, oldest deletion first. */
-  history({ before, scope }: PurgeDeletedInput): ModelRow[] {
+  /** Returns the history that a purge drops, oldest deletion first. */
+  history({ id, before, scope }: PurgeDeletedInput): ModelRow[] {
     return this.rows
-      .filter((row) => row.deletedAt !== null && row.deletedAt <= before && !isForeign(row, scope))
+      .filter((row) => row.deletedAt !== null && !isForeign(row, scope))
+      .filter((row) => before == null || row.deletedAt! <= before)
+      .filter((row) => id == null || row.id === id)
       .sort((a, b) => compare(a.deletedAt, b.deletedAt) || compare(a.id, b.id))
   }
 }

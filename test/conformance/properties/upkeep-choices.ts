@@ -10,14 +10,24 @@ export const beforeFromNow: Choice<number, Date> = {
   resolve: (milliseconds, { script }) => script.clock.in(milliseconds),
 }
 
-/** Milliseconds from the oldest deletion, or from now if there is no history. */
-export const beforeFromOldest: Choice<number, Date> = {
-  arbitrary: fc.constantFrom(HOUR, HOUR, SECOND, 0, -1, 1),
+/** Milliseconds from the oldest deletion, or from now if there is no history. `null` leaves the date out. */
+export const beforeFromOldest: Choice<number | null, Date | undefined> = {
+  arbitrary: fc.constantFrom(HOUR, HOUR, SECOND, 0, -1, 1, null),
   resolve(milliseconds, { script: { model, clock } }) {
+    if (milliseconds === null) return undefined
     const deletions = model.rows.flatMap(({ deletedAt }) => deletedAt?.getTime() ?? [])
     const oldest = deletions.length > 0 ? Math.min(...deletions) : clock.time
     return new Date(oldest + milliseconds)
   },
+}
+
+/** The id of a deleted row, else of any attempt, by number. */
+export const deletedId: Choice<number, string> = {
+  arbitrary: fc.nat(3),
+  resolve: (number, { script }) =>
+    script.model.rows.filter(({ status }) => status === 'deleted')[number]?.id ??
+    script.attempts[number]?.id ??
+    script.freshId('early'),
 }
 
 /** One of the expired rows, by number. */

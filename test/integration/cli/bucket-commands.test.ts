@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import { HeadObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describePostgres } from '../postgres/schemas.js'
@@ -191,6 +191,59 @@ describePostgres('svc-db with a bucket', (url) => {
       expect(await seeded.store.countByScope('user:4')).toBe(0)
     })
 
+    it('erase --scope-prefix deletes every scope with the prefix, and nothing of those beside them', async () => {
+      const own = ['acme:', 'acme:a', 'acme:b', 'acme:\u{10ffff}']
+      const others = ['acme', 'acme9', 'acme;', 'acmf', 'Acme:a', 'beta:acme:']
+      for (const scope of [...own, ...others]) {
+        const key = `tenants/${scope}`
+        await put(key)
+        await seeded.store.adopt({ scope, bucket, key, storageKey: key, size: 5, createdAt: new Date() })
+      }
+      await seeded.store.remove({ bucket, key: 'tenants/acme:b' })
+      const listed = async () => (await scopesOf()).filter((scope) => /acm/i.test(scope))
+      const erase = (...args: string[]) =>
+        run('erase', '--scope-prefix', 'acme:', '--s3-endpoint', server.endpoint, ...args)
+
+      const unconfirmed = await erase()
+      expect(unconfirmed).toMatchObject({ exitCode: 2, stdout: '' })
+      expect(unconfirmed.stderr).toContain('Pass --yes to skip the confirmation.')
+      expect(await listed()).toHaveLength(own.length + others.length)
+
+      expect(await erase('--yes')).toEqual({
+        exitCode: 0,
+        stdout: '',
+        stderr: 'Erased 4 scopes: 3 objects (15 bytes), 0 uploads and 1 row of history.\n',
+      })
+      expect(await listed()).toEqual(others.toSorted())
+      const { Contents = [] } = await client.send(
+        new ListObjectsV2Command({ Bucket: bucket, Prefix: 'tenants/' }),
+      )
+      const left = Contents.filter(({ Size }) => Size! > 0).map(({ Key }) => Key)
+      expect(left).toEqual(others.map((scope) => `tenants/${scope}`).toSorted())
+
+      const again = await erase('--yes', '--json')
+      expect(again).toMatchObject({ exitCode: 0, stdout: '' })
+      expect(jsonLines(again.stderr)).toEqual([{ message: 'No scope with the prefix acme: holds anything.' }])
+    })
+
+    it('erase --scope-prefix prints what failed of each scope, and goes on', async () => {
+      for (const [scope, at] of [
+        ['part:a', { bucket, key: 'part/a' }],
+        ['part:b', { bucket: 'no-such-bucket', key: 'part/b' }],
+        ['part:c', { bucket, key: 'part/c' }],
+      ] as const) {
+        await seeded.store.adopt({ scope, ...at, storageKey: at.key, size: 5, createdAt: new Date() })
+      }
+      const args = ['--scope-prefix', 'part:', '--yes', '--json', '--s3-endpoint', server.endpoint]
+      const { exitCode, stdout } = await run('erase', ...args)
+      expect(exitCode).toBe(1)
+      const error = expect.objectContaining({ code: 'STORAGE_UNAVAILABLE' }) as object
+      expect(jsonLines(stdout)).toEqual([
+        { failed: { bucket: 'no-such-bucket', key: 'part/b', error } },
+        { scopes: 3, objects: 3, bytes: 10, reservations: 0, history: 0, failed: 1 },
+      ])
+    })
+
     it('an interrupted import says where to go on', async () => {
       const waiting = join(folder, 'waiting.mjs')
       // Selects the first two at once, and says that it waits at the third until it is interrupted.
@@ -226,6 +279,9 @@ describePostgres('svc-db with a bucket', (url) => {
         await record('unreachable', { bucket, key: 'unreachable' })
         const erased = await run('erase', 'unreachable', '--yes', ...nowhere)
         expect(erased).toMatchObject({ exitCode: 3, stdout: '' })
+        expect(await seeded.store.countByScope('unreachable')).toBe(1)
+        const all = await run('erase', '--scope-prefix', 'unreach', '--yes', ...nowhere)
+        expect(all).toMatchObject({ exitCode: 3, stdout: '' })
         expect(await seeded.store.countByScope('unreachable')).toBe(1)
 
         // The command looks into the bucket of the newest object only.

@@ -66,6 +66,19 @@ describePostgres('on a terminal', (url) => {
       },
     )
 
+    it('erase --scope-prefix names the number of scopes, the first and the last', async () => {
+      await seeded.addActive('user:bob', 'bob', 5)
+      await seeded.addActive('user;cleo', 'cleo', 5)
+      const { exitCode, shown, left } = await replying('n\n', 'erase --scope-prefix user:')
+      expect(shown.replaceAll('\r\n', '\n')).toContain(
+        `Erase 2 scopes with the prefix user: from ${url} (schema ${seeded.schema})?
+The first is user:ann, the last is user:bob.
+1 object (5 bytes), 450 uploads and 0 rows of history will be deleted, with all their bytes. This can't be undone.`,
+      )
+      expect(shown).toContain('Nothing was erased.')
+      expect({ exitCode, left }).toEqual({ exitCode: 0, left: ROWS })
+    })
+
     it('purges nothing on Ctrl+C', async () => {
       const { exitCode, left } = await replying(CTRL_C)
       expect({ exitCode, left }).toEqual({ exitCode: 130, left: ROWS })

@@ -11,6 +11,8 @@ const command = buildCommand()
 
 const UNENCODED = `postgres://u:${PASSWORD}@h/d`
 
+const NOWHERE = ['--url', 'postgres://127.0.0.1:1/files']
+
 describe('invalid arguments', () => {
   it.each([
     ['no command', [], /Usage: svc-db/],
@@ -36,6 +38,13 @@ describe('invalid arguments', () => {
       ['check-storage', '--bucket', 'b', '--older-than', '315360001'],
       /from 0 to 315360000/,
     ],
+    ['nothing to erase', ['erase', '--yes', ...NOWHERE], /either a scope or --scope-prefix/],
+    [
+      'a scope and a prefix',
+      ['erase', 'user:1', '--scope-prefix', 'user:', '--yes', ...NOWHERE],
+      /either a scope or --scope-prefix/,
+    ],
+    ['an empty prefix', ['erase', '--scope-prefix', '', '--yes', ...NOWHERE], /Must not be empty/],
     ['a missing date', ['purge-deleted'], /required option '--before <date>'/],
     ['a missing database URL', ['verify'], /No database URL is set[\s\S]*DATABASE_URL/],
     [

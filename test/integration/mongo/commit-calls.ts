@@ -90,6 +90,12 @@ export const COMMIT_CALLS: readonly CommitCall[] = [
     (store, { scope }) => store.purgeDeleted({ scope, before: new Date() }),
     removed,
   ),
+  counted(
+    'purgeDeleted of an object',
+    'twoPhaseCommit',
+    (store, { id }) => store.purgeDeleted({ id }),
+    removed,
+  ),
 ]
 
 /** Finds ids whose documents are on one shard, or on two. */

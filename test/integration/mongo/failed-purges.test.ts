@@ -63,7 +63,7 @@ describeMongo('the MongoDB driver reports what is left of', (url) => {
       await driver.confirm(confirmCommand({ scope, key: scope, id }))
       await driver.remove({ ...at, attemptId: null, mode: 'soft', now: before })
     }
-    const purge = { scope: null, before, limit: 1000 }
+    const purge = { id: null, scope: null, before, limit: 1000 }
     const none = await driverWithLostCommits(Infinity)
     await expect(none.purgeDeleted(purge)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
 

@@ -227,18 +227,22 @@ describeMongo('query plans', (url) => {
     const store = mongoAdapter(db, { collectionPrefix: 'names.' })
     beforeAll(() => fillNames(store))
 
-    it('scopes', async () => {
+    it.each([undefined, 'scope 1', 'scope 19', 'no scope', 'z'])('scopes, with prefix %s', async (prefix) => {
       let after: string | undefined
       let scopes = 0
       for (;;) {
         take()
-        const page = await store.listScopes({ limit: PAGE, after })
-        expect(await examined(db, take()[0]!)).toEqual({ keys: page.length, documents: page.length })
+        const page = await store.listScopes({ ...(prefix !== undefined && { prefix }), limit: PAGE, after })
+        const { keys, documents } = await examined(db, take()[0]!)
+        expect(documents).toBe(page.length)
+        // The first key behind a prefix ends its range.
+        expect(keys).toBeLessThanOrEqual(page.length + (prefix === undefined ? 0 : 1))
         scopes += page.length
         after = page.at(-1)?.scope
         if (page.length < PAGE) break
       }
-      expect(scopes).toBe(MANY_SCOPES)
+      const all = Array.from({ length: MANY_SCOPES }, (_, i) => `scope ${i}`)
+      expect(scopes).toBe(all.filter((scope) => scope.startsWith(prefix ?? '')).length)
     })
 
     for (const { bucket } of BUCKETS) {

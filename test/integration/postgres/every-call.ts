@@ -1,5 +1,5 @@
 import type { StorageObjectStore } from '@svc/db'
-import { createAttemptId } from '@svc/db'
+import { createAttemptId as newId } from '@svc/db'
 
 const BUCKET = 'bucket'
 
@@ -23,7 +23,7 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     declaredSize: 10,
     expiresAt: later(),
     route: 'photos',
-    storageKey: `${key}/${createAttemptId()}`,
+    storageKey: `${key}/${newId()}`,
     ...more,
   })
   const object = async (store: StorageObjectStore, key: string) => {
@@ -38,12 +38,8 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     size: 10,
     createdAt: now(),
   })
-  const [id, attemptId, objectId, namedId] = Array.from({ length: 4 }, createAttemptId) as [
-    string,
-    string,
-    string,
-    string,
-  ]
+  const [id, attemptId, objectId, namedId] = [newId(), newId(), newId(), newId()]
+  const [deletedId, replacedId] = [newId(), newId()]
 
   const call = (name: string, make: NamedCall['call'], prepare?: NamedCall['prepare']): NamedCall => ({
     ...{ name, call: make },
@@ -51,6 +47,12 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
   })
   const reserving = (key: string, more?: object) => async (store: StorageObjectStore) => {
     await store.reserve(reserve(key, more))
+  }
+  const deleted = (id: string, replaced?: 'replaced') => async (store: StorageObjectStore) => {
+    await store.reserve(reserve(id, { id }))
+    await store.confirm({ ...at(id), size: 10 })
+    if (replaced) await object(store, id)
+    await store.remove(at(id))
   }
   const active = (key: string) => (store: StorageObjectStore) => object(store, key)
   return [
@@ -145,6 +147,13 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     ),
     call('listScopes', (store) => store.listScopes({ limit: 10 })),
     call('listScopes after a scope', (store) => store.listScopes({ after: scope, limit: 10 })),
+    call('listScopes with a prefix', (store) => store.listScopes({ prefix: 'scope', limit: 10 })),
+    call('listScopes with the prefix of none', (store) =>
+      store.listScopes({ prefix: 'no scope', limit: 10 }),
+    ),
+    call('listScopes with a prefix after a scope', (store) =>
+      store.listScopes({ prefix: 'scope 1', after: 'scope 10', limit: 10 }),
+    ),
     call('listStored', (store) => store.listStored({ bucket: BUCKET, limit: 10 })),
     call('listStored with a prefix', (store) =>
       store.listStored({ bucket: BUCKET, prefix: `${scope}/`, limit: 10 }),
@@ -166,6 +175,12 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
         call(`purgeDeleted${suffix}`, (store) => store.purgeDeleted({ ...only, before: now(), limit })),
       ]
     }),
+    call('purgeDeleted of an object', (store) => store.purgeDeleted({ id: deletedId }), deleted(deletedId)),
+    call(
+      'purgeDeleted of a replaced object',
+      (store) => store.purgeDeleted({ id: replacedId, scope, before: later() }),
+      deleted(replacedId, 'replaced'),
+    ),
     call('deferLeftover', (store) => store.deferLeftover({ attemptId: id, until: later() })),
     call('forgetLeftover', (store) => store.forgetLeftover({ attemptId: id })),
     call('ping', (store) => store.ping()),
@@ -182,7 +197,7 @@ export function concurrentWrites(scope: string, now: () => Date): NamedCall {
     expiresAt: new Date(now().getTime() + 60_000),
     quota: { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER },
   })
-  const id = createAttemptId()
+  const id = newId()
   const confirming = { ...input('confirm'), id }
   return {
     name: 'concurrent writes',

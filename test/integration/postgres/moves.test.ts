@@ -155,7 +155,7 @@ const MOVES: Move[] = [
       'Missing: index objects_live.',
       'Missing: index leftovers_due.',
       'Missing: type scope_write_v1.',
-      'Missing: function list_scopes_v1(text, integer).',
+      'Missing: function list_scopes_v1(text, text, text, integer).',
     ),
     tools: BOTH,
   },

@@ -19,12 +19,12 @@ describePostgres('a purge beside an open transaction', (url) => {
   const inHours = (hours: number) => new Date(Date.now() + hours * HOUR)
   const reserve = (scope: string, key: string, hours = 1, by = store) =>
     by.reserve({ scope, bucket: 'files', key, declaredSize: 5, expiresAt: inHours(hours) })
-  /** Adds an object to the history. Returns its attempt. */
+  /** Adds an object to the history. Returns its id, which is that of its attempt. */
   async function removed(scope: string, key: string): Promise<string> {
-    const { attemptId } = await reserve(scope, key)
+    const { id } = await reserve(scope, key)
     await store.confirm({ bucket: 'files', key, size: 5 })
     await store.remove({ bucket: 'files', key })
-    return attemptId
+    return id
   }
   const holdSums = (holder: pg.PoolClient) =>
     reserve('eve', 'another', 4, postgresAdapter(holder, { schema }))
@@ -76,14 +76,17 @@ describePostgres('a purge beside an open transaction', (url) => {
     ['sums', holdSums],
     ['rows', holdRows],
   ])('drops the history of other scopes, and fails for the one whose %s are held', async (_, hold) => {
-    for (const scope of ['eve', 'ann']) await removed(scope, scope)
+    const id = await removed('eve', 'eve')
+    await removed('ann', 'ann')
     const before = inHours(1)
     await inTransaction(pool, async (holder) => {
       await hold(holder)
       expect(await later().purgeDeleted({ before })).toBe(1)
-      // `eraseScope` must not take the history for gone.
-      const purging = later().purgeDeleted({ before, scope: 'eve' })
-      await expect(purging).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
+      // Whoever names a scope or an object must not take its history for gone.
+      for (const input of [{ before, scope: 'eve' }, { id }]) {
+        const purging = later().purgeDeleted(input)
+        await expect(purging).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
+      }
     })
     expect(await later().purgeDeleted({ before })).toBe(1)
     expect(await store.checkUsage()).toEqual([])
@@ -92,9 +95,12 @@ describePostgres('a purge beside an open transaction', (url) => {
   it('drops what no foreign key of the application keeps, and fails for the scope of the rest', async () => {
     const table = `${quoted(schema)}.documents`
     await pool.query(`CREATE TABLE ${table} (file uuid REFERENCES ${quoted(schema)}.objects)`)
+    const kept: string[] = []
     for (const [index, scope] of ['eve', 'eve', 'eve', 'ann'].entries()) {
-      const attemptId = await removed(scope, `${scope}/${index}`)
-      if (index < 2) await pool.query(`INSERT INTO ${table} VALUES ($1)`, [attemptId])
+      const id = await removed(scope, `${scope}/${index}`)
+      if (index > 1) continue
+      kept.push(id)
+      await pool.query(`INSERT INTO ${table} VALUES ($1)`, [id])
     }
     const expired = await reserve('eve', 'kept')
     await pool.query(`INSERT INTO ${table} VALUES ($1)`, [expired.attemptId])
@@ -106,11 +112,13 @@ describePostgres('a purge beside an open transaction', (url) => {
     expect(await store.purgeDeleted({ before, limit: 1 })).toBe(1)
     expect(await store.purgeDeleted({ before, limit: 1 })).toBe(1)
     expect(await store.purgeDeleted({ before })).toBe(0)
-    await expect(store.purgeDeleted({ scope: 'eve', before })).rejects.toMatchObject({
-      code: 'DATABASE_UNAVAILABLE',
-      retryable: false,
-      message: expect.stringContaining('foreign key of the application') as string,
-    })
+    for (const input of [{ scope: 'eve', before }, { id: kept[0]! }]) {
+      await expect(store.purgeDeleted(input)).rejects.toMatchObject({
+        code: 'DATABASE_UNAVAILABLE',
+        retryable: false,
+        message: expect.stringContaining('foreign key of the application') as string,
+      })
+    }
     await pool.query(`DROP TABLE ${table}`)
     expect(await store.purgeDeleted({ scope: 'eve', before })).toBe(2)
     expect(await store.checkUsage()).toEqual([])

@@ -119,7 +119,7 @@ void it('reads only what it returns, with and without statistics', async () => {
     await calls.reserve({ ...reserve, key: 'k3', expiresAt: new Date(Date.now() + 1000) })
     await calls.adopt({ scope, bucket: 'b', key: 'k4', storageKey: 's4', size: 1, createdAt: later })
     await calls.transfer({ ...reference, from: 'ann', to: 'bob' })
-    await calls.remove({ ...reference, mode: 'soft' })
+    const removed = await calls.remove({ ...reference, mode: 'soft' })
     const pages = [{}, { cursor: (await calls.listByScope({ scope, limit: 1 })).nextCursor }]
     for (const page of pages) {
       for (const status of [undefined, 'active', 'pending', 'deleted'] as const) {
@@ -134,7 +134,9 @@ void it('reads only what it returns, with and without statistics', async () => {
       await calls.purgeExpired({ scope: only })
       await calls.purgeDeleted({ scope: only, before: later })
     }
+    await calls.purgeDeleted({ id: removed!.id })
     await calls.listScopes({ after: 'a' })
+    await calls.listScopes({ prefix: 's', after: 'a' })
     await calls.listStored({ bucket: 'b', limit: 1 })
     await calls.listStored({ bucket: 'b', prefix: 's', after: 's' })
     await calls.listEvents({ limit: 1 })

@@ -5,6 +5,7 @@ import type { Stored } from '../connection/namespace.js'
 import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
 import { readHistory, readLeftover } from '../documents/traces.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
+import { rangeOfNames } from './name-range.js'
 import { countsIn, readSums, usageIn } from '../documents/scope-document.js'
 
 /** Greater than every id. Also bounds the first page, because a partial index serves only filters on its field. */
@@ -205,9 +206,9 @@ export function listDueLeftovers(query: inputs.ListDueLeftoversQuery): Read<Left
 const FIRST_SCOPE = '\x01'
 
 /** Lists scopes in the order of their UTF-8 bytes. A scope whose last row is gone keeps its document. */
-export function listScopes({ limit, after }: inputs.ListScopesQuery): Read<ScopeSummary[]> {
+export function listScopes({ limit, ...names }: inputs.ListScopesQuery): Read<ScopeSummary[]> {
   // Only keys have the field. Locks start with NUL, which no scope contains.
-  const filter = { scope: null, _id: after === null ? { $gte: FIRST_SCOPE } : { $gt: after } }
+  const filter = { scope: null, _id: rangeOfNames(names, FIRST_SCOPE) }
   const range = { filter, sort: { _id: 1 }, index: 'scopes' }
   return listRange('objects', range, limit, (document) => {
     const sums = readSums(document)

@@ -1,11 +1,12 @@
 import type { Document } from 'mongodb'
-import { compareBytes, endOfPrefix, keyId } from '../../../core/names.js'
+import { compareBytes, keyId } from '../../../core/names.js'
 import type { ListStoredQuery } from '../../../core/store/driver.js'
 import type { StoredItem } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
 import { aggregate, type Read, type Reader } from '../connection/reads.js'
 import { type KeyDocument, rangeOfBucket, rowOf } from '../documents/key-document.js'
 import { type LeftoverDocument, readLeftover } from '../documents/traces.js'
+import { type NameRange, rangeOfNames } from './name-range.js'
 
 /**
  * The ranges that each of the commands for a page reads at one moment. An attempt goes from pending to active to
@@ -55,11 +56,10 @@ export function listStored(query: ListStoredQuery): Read<StoredItem[]> {
   }
 }
 
-function namesOf({ prefix, after }: ListStoredQuery, last: string | undefined): NameRange {
-  const first = prefix ?? ''
-  const start = after !== null && compareBytes(after, first) >= 0 ? { $gt: after } : { $gte: first }
+function namesOf(query: ListStoredQuery, last: string | undefined): NameRange {
+  const { $lt, ...start } = rangeOfNames(query)
   if (last !== undefined) return { ...start, $lte: last }
-  return { ...start, ...(prefix !== null && { $lt: endOfPrefix(prefix) }) }
+  return { ...start, ...($lt !== undefined && { $lt }) }
 }
 
 /** Sorts items by name. If the same attempt was read twice under one name, the later state remains. */
@@ -115,9 +115,6 @@ export interface StoredRange {
   readonly source: 'active' | 'pending' | 'leftover'
   readonly nameIs: 'key' | 'storageKey'
 }
-
-/** A range of names. It has a lower bound. */
-export type NameRange = Readonly<Partial<Record<'$gt' | '$gte' | '$lt' | '$lte', string>>>
 
 /** Builds the stages that read a range in order, and the name of its index. */
 function readingOf(

@@ -7,16 +7,23 @@ import { removeById, sumUpdates, update } from './commands.js'
 
 /** Finds the ids of deleted rows to purge, by scope. The earliest deletions go first. */
 export function findHistoryBefore(command: PurgeDeletedCommand): Read<Map<string, string[]>> {
-  const { scope, before, limit } = command
+  const { id, scope, before, limit } = command
+  const filter = {
+    ...(id !== null && { _id: id }),
+    ...(scope !== null && { scope }),
+    deletedAt: { $lte: before },
+  }
+  const byDate = {
+    sort: { deletedAt: 1, _id: 1 },
+    index: scope === null ? 'by_deletion' : 'by_scope_deletion',
+  } as const
+  const { sort, index } = id === null ? byDate : ({ sort: { _id: 1 }, index: '_id_' } as const)
   return async ({ namespace, session }) => {
     const documents = await namespace.history
-      .find<HistoryDocument>(
-        { ...(scope !== null && { scope }), deletedAt: { $lte: before } },
-        { session, ...majority(), batchSize: limit + 1 },
-      )
-      .sort({ deletedAt: 1, _id: 1 })
+      .find<HistoryDocument>(filter, { session, ...majority(), batchSize: limit + 1 })
+      .sort(sort)
       .limit(limit)
-      .hint(scope === null ? 'by_deletion' : 'by_scope_deletion')
+      .hint(index)
       .project<HistoryDocument>({ scope: 1 })
       .toArray()
     const byScope = new Map<string, string[]>()

@@ -4,9 +4,12 @@ import { leftoverText, objectText } from './rows.js'
 import { SUMS } from './tables.js'
 import { sumColumns } from './usage.js'
 
+/** Whether a name is in the requested range. The names that start with `p_prefix` end before `p_end`. */
+const inRange = (name: string) => `${name} >= p_prefix AND ${name} > p_after AND ${name} < p_end`
+
 /** Lists scopes by their rows, one index descent for each. Usage rows are kept for scopes that have become empty. */
 export const LIST_SCOPES = `
-CREATE OR REPLACE FUNCTION {schema}.list_scopes_v1(p_after text, p_limit int)
+CREATE OR REPLACE FUNCTION {schema}.list_scopes_v1(p_prefix text, p_end text, p_after text, p_limit int)
 RETURNS TABLE (
   scope text, ${SUMS.map((sum) => `${sum} bigint`).join(', ')}
 ) LANGUAGE plpgsql STABLE
@@ -15,9 +18,9 @@ ${INDEX_PLANS} AS $body$
 BEGIN
   RETURN QUERY
   WITH RECURSIVE walk AS (
-    (SELECT o.scope FROM {schema}.objects o WHERE o.scope > p_after ORDER BY o.scope LIMIT 1)
+    (SELECT o.scope FROM {schema}.objects o WHERE ${inRange('o.scope')} ORDER BY o.scope LIMIT 1)
     UNION ALL
-    SELECT (SELECT o.scope FROM {schema}.objects o WHERE o.scope > w.scope ORDER BY o.scope LIMIT 1)
+    SELECT (SELECT o.scope FROM {schema}.objects o WHERE o.scope > w.scope AND o.scope < p_end ORDER BY o.scope LIMIT 1)
     FROM walk w WHERE w.scope IS NOT NULL
   )
   SELECT w.scope, ${sumColumns('u')}
@@ -29,9 +32,6 @@ END
 $body$;
 COMMENT ON FUNCTION {schema}.list_scopes_v1 IS 'Lists scopes with their sums.';
 `
-
-/** Whether a name is in the requested range. The names that start with `p_prefix` end before `p_end`. */
-const inRange = (name: string) => `${name} >= p_prefix AND ${name} > p_after AND ${name} < p_end`
 
 const NAMED_AFTER_ATTEMPT = `o.storage_key = ((o.key || '~') || o.attempt_id::text)`
 

@@ -98,12 +98,22 @@ COMMENT ON FUNCTION {schema}.purge_expired_v1 IS 'Ends expired reservations.';
 `
 
 /**
- * Locks deleted rows, which need no lock on their key. Of all scopes, skips those that are locked. Of one, waits for
+ * Locks deleted rows, which need no lock on their key. Of all scopes, skips those that are locked. Of one scope or id, waits for
  * them, in the order of all callers, because they must be gone when it returns none. The order and row comparisons
- * match only the index by scope.
+ * match only the index by scope. As expressions, the filters of the rows with an id suit no index in place of those by id.
  */
 const selectDeleted = (condition: string) => `
-  IF p_scope IS NULL THEN
+  IF p_id IS NOT NULL THEN
+    attempts := ARRAY(
+      SELECT o.attempt_id FROM {schema}.objects o
+      WHERE o.attempt_id = ANY (ARRAY(
+          SELECT d.attempt_id FROM {schema}.objects d WHERE d.attempt_id = p_id AND d.id = p_id
+          UNION ALL
+          SELECT d.attempt_id FROM {schema}.objects d WHERE d.id = p_id AND d.id <> d.attempt_id
+        ))
+        AND o.status || '' = 'deleted' AND o.deleted_at <= p_before AND (p_scope IS NULL OR o.scope || '' = p_scope)${condition}
+      ORDER BY o.deleted_at, o.attempt_id LIMIT p_limit FOR UPDATE);
+  ELSIF p_scope IS NULL THEN
     attempts := ARRAY(
       SELECT o.attempt_id FROM {schema}.objects o WHERE o.status = 'deleted' AND o.deleted_at <= p_before${condition}
       ORDER BY o.deleted_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
@@ -115,17 +125,20 @@ const selectDeleted = (condition: string) => `
       ORDER BY o.scope, o.deleted_at, o.id LIMIT p_limit FOR UPDATE);
   END IF;`
 
-/** Purges history. Callers that name a scope, such as `eraseScope`, rely on its history being gone. */
+/** Whether the caller relies on the history being gone, as `eraseScope` does on that of a scope. */
+const MUST_TAKE = '(p_id IS NOT NULL OR p_scope IS NOT NULL)'
+
+/** Purges history. */
 export const PURGE_DELETED = `
-CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v2(p_scope text, p_before timestamptz, p_limit int)
+CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v2(p_id uuid, p_scope text, p_before timestamptz, p_limit int)
 RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE
 ${INDEX_PLANS} ${SUMS_TIMEOUT} AS $body$
 #variable_conflict use_column
 DECLARE
   attempts uuid[];${HAS_KEYS}
-BEGIN${WRITABLE}${lockSums(selectDeleted, 'p_scope IS NOT NULL')}
-  IF has_keys AND p_scope IS NOT NULL AND pg_catalog.cardinality(attempts) = 0 THEN
-    -- Nothing else is left. Taking the kept rows fails, because callers that name a scope must not believe that it is empty.
+BEGIN${WRITABLE}${lockSums(selectDeleted, MUST_TAKE)}
+  IF has_keys AND ${MUST_TAKE} AND pg_catalog.cardinality(attempts) = 0 THEN
+    -- Nothing else is left. Taking the kept rows fails, because the caller must not believe that nothing is left.
     has_keys := false;${selectDeleted('')}
   END IF;
   RETURN QUERY

@@ -102,7 +102,7 @@ export const READS = {
        UNION ALL
        SELECT o.* FROM {schema}.objects o WHERE o.id = $1 AND o.id <> o.attempt_id
      ) o WHERE ${ofScope('$2')} ORDER BY o.status = 'deleted' LIMIT 1`,
-  listScopes: `SELECT s.scope, ${sums('s')} FROM {schema}.list_scopes_v1($1::text, $2::int) s`,
+  listScopes: `SELECT s.scope, ${sums('s')} FROM {schema}.list_scopes_v1($1::text, $2::text, $3::text, $4::int) s`,
   listStored: `SELECT n.name, n.object, n.leftover
      FROM {schema}.list_stored_v1($1::text, $2::text, $3::text, $4::text, $5::int) n`,
 

@@ -18,7 +18,7 @@ COMMENT ON FUNCTION {schema}.remove_v1 IS 'remove_v2 as version 1.5 calls it.';
 CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v1(p_before timestamptz, p_limit int)
 RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE AS $body$
 BEGIN
-  RETURN QUERY SELECT p.scope, p.dropped FROM {schema}.purge_deleted_v2(NULL, p_before, p_limit) p;
+  RETURN QUERY SELECT p.scope, p.dropped FROM {schema}.purge_deleted_v2(NULL, NULL, p_before, p_limit) p;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.purge_deleted_v1 IS 'purge_deleted_v2 as version 1.5 calls it.';

@@ -30,7 +30,7 @@ export const WRITES = {
   release: rowsOf('release_v1', objectColumns('r'), typesOf(ARGUMENTS.release)),
   remove: rowsOf('remove_v2', objectColumns('r'), typesOf(ARGUMENTS.remove)),
   purgeExpired: rowsOf('purge_expired_v1', objectColumns('r'), ['text', 'timestamptz', 'int', 'timestamptz']),
-  purgeDeleted: rowsOf('purge_deleted_v2', 'r.scope, r.dropped', ['text', 'timestamptz', 'int']),
+  purgeDeleted: rowsOf('purge_deleted_v2', 'r.scope, r.dropped', ['uuid', 'text', 'timestamptz', 'int']),
   forgetLeftover: 'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',
   deferLeftover: 'UPDATE {schema}.leftovers l SET due_at = $2 WHERE l.attempt_id = $1 RETURNING l.attempt_id',
 }

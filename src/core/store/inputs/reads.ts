@@ -1,5 +1,6 @@
 import { decodeCursor } from '../cursor.js'
 import { OBJECT_STATUSES, type ObjectStatus } from '../records.js'
+import { checkText } from '../validation/checks.js'
 import {
   attemptId,
   boolean,
@@ -99,13 +100,24 @@ export const FIND_BY_ID = {
 export interface FindByIdInput extends InputOf<typeof FIND_BY_ID> {}
 export interface FindByIdQuery extends ReadOf<typeof FIND_BY_ID> {}
 
-export const LIST_SCOPES = {
+const LIST_SCOPES = {
   ...PAGE,
+  prefix: optional(text('scope')),
   /** The last scope of the previous page. */
   after: optional(text('scope')),
 }
-export interface ListScopesInput extends InputOf<typeof LIST_SCOPES> {}
+export interface ListScopesInput extends Omit<InputOf<typeof LIST_SCOPES>, 'prefix'> {
+  /** Only scopes that start with this text, 1..255 characters. Leave it out to list all: `undefined` and `null` are refused. */
+  readonly prefix?: string
+}
 export interface ListScopesQuery extends ReadOf<typeof LIST_SCOPES> {}
+
+export function listScopesQuery(input: ListScopesInput | undefined): ListScopesQuery {
+  const query = readQuery(LIST_SCOPES, input ?? {})
+  // A variable that was never set must not list the scopes of everybody.
+  if (input && 'prefix' in input) checkText('scope', input.prefix, 'prefix')
+  return query
+}
 
 export const LIST_STORED = {
   bucket: text('bucket'),

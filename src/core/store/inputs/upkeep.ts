@@ -1,4 +1,5 @@
 import type { Leftover, StorageObject } from '../records.js'
+import { LATEST_DATE } from '../validation/checks.js'
 import {
   attemptId,
   date,
@@ -85,16 +86,41 @@ export interface DeferLeftoverCommand extends ReadOf<typeof DEFER_LEFTOVER> {}
 export const FORGET_LEFTOVER = { attemptId }
 export interface ForgetLeftoverInput extends InputOf<typeof FORGET_LEFTOVER> {}
 
-export const PURGE_DELETED = {
+const PURGED = { scope: optional(text('scope')), ...PAGE }
+
+const PURGE_DELETED = {
+  ...PURGED,
   /** Only history with `deletedAt` up to and including this time. */
   before: date,
-  scope: optional(text('scope')),
-  ...PAGE,
 }
-export interface PurgeDeletedInput extends InputOf<typeof PURGE_DELETED> {}
-export interface PurgeDeletedCommand extends ReadOf<typeof PURGE_DELETED> {}
+/** Deletes history up to a date. */
+export interface PurgeDeletedBeforeInput extends InputOf<typeof PURGE_DELETED> {
+  readonly id?: null | undefined
+}
+
+const PURGE_DELETED_BY_ID = {
+  ...PURGED,
+  /** The object whose history is deleted. */
+  id: attemptId,
+  /** Only history with `deletedAt` up to and including this time. Default: any. */
+  before: optional(date, () => new Date(LATEST_DATE)),
+}
+/** Deletes the history of one object. */
+export interface PurgeDeletedByIdInput extends InputOf<typeof PURGE_DELETED_BY_ID> {}
+
+export type PurgeDeletedInput = PurgeDeletedBeforeInput | PurgeDeletedByIdInput
+
+export interface PurgeDeletedCommand extends ReadOf<typeof PURGE_DELETED> {
+  readonly id: string | null
+}
 
 export function purgeDeletedCommand(input: PurgeDeletedInput): PurgeDeletedCommand {
-  refuseOthers(PURGE_DELETED, input)
-  return readQuery(PURGE_DELETED, input)
+  refuseOthers(PURGE_DELETED_BY_ID, input)
+  return namesId(input)
+    ? readQuery(PURGE_DELETED_BY_ID, input)
+    : { id: null, ...readQuery(PURGE_DELETED, input) }
+}
+
+function namesId(input: PurgeDeletedInput): input is PurgeDeletedByIdInput {
+  return input.id !== undefined && input.id !== null
 }

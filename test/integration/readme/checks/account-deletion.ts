@@ -71,8 +71,38 @@ const handsOver: SnippetCheck = async (program) => {
   })
 }
 
+interface ForgetProgram {
+  readonly forgetFile: (scope: string, id: string) => Promise<void>
+  readonly forgetMember: (scope: string, member: string) => Promise<void>
+}
+
+const forgetsFilesAndMembers: SnippetCheck = async (program) => {
+  const { forgetFile, forgetMember } = await run<ForgetProgram>(program)
+  const { s3 } = await runSibling<ServerProgram>(program, 'server.mjs')
+  const put = (uploader: string, scope = 'user:team') =>
+    s3.files.put({ scope, body: 'text', filename: `of ${uploader}.txt`, metadata: { uploader } })
+  const foreign = await put('gus', 'user:other')
+  const [kept, removed, another] = [await put('hal'), await put('gus'), await put('gus')]
+  for (const { key } of [kept, removed, foreign]) await s3.files.delete({ key })
+  const { objects } = s3.db
+  const left = async (scope: string) => [
+    ...(await objects.listByScope({ scope, status: 'deleted' })).objects,
+    ...(await objects.listByScope({ scope })).objects,
+  ]
+
+  await forgetFile('user:team', foreign.id)
+  expect(await left('user:other')).toMatchObject([{ id: foreign.id }])
+  await forgetFile('user:other', foreign.id)
+  expect(await left('user:other')).toEqual([])
+
+  await forgetMember('user:team', 'gus')
+  expect(await left('user:team')).toMatchObject([{ id: kept.id, metadata: { uploader: 'hal' } }])
+  await expect(s3.files.get({ key: another.key })).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
+}
+
 export const accountDeletionChecks: SnippetChecks = {
   'docs/account-deletion.md#server.ts': refusesBlockedAccounts,
   'docs/account-deletion.md#delete-account.ts': deletesAccounts,
+  'docs/account-deletion.md#forget.ts': forgetsFilesAndMembers,
   'docs/account-deletion.md#hand-over.ts': handsOver,
 }

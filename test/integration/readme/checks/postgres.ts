@@ -1,7 +1,8 @@
 import type { PGlite } from '@electric-sql/pglite'
 import type pg from 'pg'
 import { expect, vi } from 'vitest'
-import type { StorageObjectStore } from '@svc/db'
+import { createS3Server, db, memoryStorage, type S3ServerCore, type StorageObjectStore } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
 import { createDatabase } from '../../../servers/fresh-database.js'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { migratesAndEnds, uploadTo } from '../store-programs.js'
@@ -64,12 +65,45 @@ const keepsFolder: SnippetCheck = async (program) => {
   await database.close()
 }
 
+interface TenantProgram {
+  readonly eraseTenant: (
+    s3: S3ServerCore,
+    store: StorageObjectStore,
+    tenant: string,
+    signal?: AbortSignal,
+  ) => Promise<number>
+}
+
+/** Erases more scopes than a page has, which leave the list meanwhile, and nothing of those beside them. */
+const erasesTenant: SnippetCheck = async (program) => {
+  const { eraseTenant } = await run<TenantProgram>(program)
+  const store = memoryAdapter()
+  const s3 = createS3Server({
+    storage: memoryStorage(),
+    bucket: 'uploads',
+    plugins: [db({ client: store, resolveScope: () => 'nobody' })],
+  })
+  const others = ['acme', 'acme2:ann', 'acme9', 'acme;', 'beta:acme:ann']
+  const own = Array.from({ length: 1001 }, (_, number) => `acme:${number}`)
+  for (const scope of [...own, ...others]) await s3.files.put({ scope, body: 'text', filename: 'a.txt' })
+
+  const stopped = eraseTenant(s3, store, 'acme', AbortSignal.abort())
+  await expect(stopped).rejects.toMatchObject({ name: 'AbortError' })
+  expect(await eraseTenant(s3, store, 'acme')).toBe(0)
+  expect((await store.listScopes()).map(({ scope }) => scope)).toEqual(others)
+  for (const scope of others) {
+    const [object] = (await store.listByScope({ scope })).objects
+    expect(await new Response((await s3.files.get(object!)).body).text()).toBe('text')
+  }
+}
+
 export const postgresChecks: SnippetChecks = {
   'docs/postgres.md#database.ts': { onPostgres: keepsRecords('plain') },
   'docs/postgres.md#migrate.ts': { onPostgres: migratesAndEnds('schema was') },
   'docs/postgres.md#start.ts': { onPostgres: failsUntilMigrated },
   'docs/postgres.md#print-schema.ts': { onPostgres: printsWhatMigrateDoes },
   'docs/postgres.md#pooled-database.ts': { onPostgres: needsNoNamedStatements },
+  'docs/postgres.md#erase-tenant.ts': erasesTenant,
   'docs/postgres.md#replicated-database.ts': { onPostgres: listsFromReplica },
   'docs/postgres.md#embedded-database.ts': keepsFolder,
 }
