@@ -1,15 +1,19 @@
+import { unknownName } from '../../known-names.js'
 import type { Leftover, StorageObject } from '../records.js'
+import { checkObject, unknownField } from '../validation/checks.js'
 import {
   attemptId,
   date,
   optional,
   PAGE,
   position,
+  readCommand,
   readFields,
   readQuery,
-  refuseOthers,
+  refuseUnknown,
   text,
   type CommandOf,
+  type Fields,
   type InputOf,
   type ReadOf,
 } from './fields.js'
@@ -24,8 +28,8 @@ export interface PurgeExpiredInput extends InputOf<typeof PURGE_EXPIRED> {}
 export interface PurgeExpiredCommand extends CommandOf<typeof PURGE_EXPIRED> {}
 
 export function purgeExpiredCommand(input: PurgeExpiredInput | undefined, now: Date): PurgeExpiredCommand {
-  refuseOthers(PURGE_EXPIRED, input ?? {})
-  return { ...untilNow(readFields(PURGE_EXPIRED, input ?? {}, now), now), now }
+  refuseFilters(PURGE_EXPIRED, input ?? {})
+  return untilNow(readCommand(PURGE_EXPIRED, input ?? {}, now), now)
 }
 
 const LIST_EXPIRED = {
@@ -37,6 +41,7 @@ export interface ListExpiredInput extends InputOf<typeof LIST_EXPIRED> {}
 export interface ListExpiredQuery extends ReadOf<typeof LIST_EXPIRED> {}
 
 export function listExpiredQuery(input: ListExpiredInput | undefined, now: Date): ListExpiredQuery {
+  refuseUnknown(LIST_EXPIRED, input ?? {})
   return untilNow(readFields(LIST_EXPIRED, input ?? {}, now), now)
 }
 
@@ -95,6 +100,18 @@ export interface PurgeDeletedInput extends InputOf<typeof PURGE_DELETED> {}
 export interface PurgeDeletedCommand extends ReadOf<typeof PURGE_DELETED> {}
 
 export function purgeDeletedCommand(input: PurgeDeletedInput): PurgeDeletedCommand {
-  refuseOthers(PURGE_DELETED, input)
+  refuseFilters(PURGE_DELETED, input)
   return readQuery(PURGE_DELETED, input)
+}
+
+/**
+ * Refuses a field of a record that a purge doesn't have, unless the input is a whole row: `bucket` alone would be a filter that is
+ * ignored, and the purge would delete too much.
+ */
+function refuseFilters(list: Fields, input: unknown): void {
+  const given = checkObject('input', input)
+  if (given['id'] !== undefined && given['id'] !== null) return
+  const own = new Set(Object.keys(list))
+  const name = unknownName(given, own)
+  if (name !== null) throw unknownField(name, own)
 }
