@@ -55,10 +55,10 @@ function typosBetween(one: string, other: string): number {
   return last[other.length]!
 }
 
-/** Says which name was probably meant, or which ones are allowed. `path` is what comes before the names. */
+/** Says which name was probably meant, or which ones are allowed. `path` comes before the name that was given. */
 export function suggestion(name: string, allowed: Iterable<string>, path = ''): string {
   const nearest = nearestName(name, allowed)
   if (nearest !== null) return `Did you mean "${path}${nearest}"?`
-  const names = Array.from(allowed, (each) => path + each)
+  const names = [...allowed]
   return names.length === 1 ? `Only ${names[0]} is allowed.` : `Allowed are ${names.join(', ')}.`
 }

@@ -55,12 +55,15 @@ describe('db.reserve', () => {
       })
   })
 
-  it('takes scope and quota only from resolveScope and the options', async () => {
-    const smuggled = { ...RESERVATION, scope: 'user:2', quota: { maxBytes: 1000 } }
+  it('takes the scope only from resolveScope, and the quota only from the options', async () => {
     const files = plugin({ quota: { maxBytes: 5 } })
-    expect(await files.reserve(mine, smuggled)).toMatchObject({ scope: 'user:1' })
-    const refused = files.reserve(mine, { ...smuggled, declaredSize: 6 })
-    await expect(refused).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
+    const ofAnother = { ...RESERVATION, scope: 'user:2' }
+    expect(await files.reserve(mine, ofAnother)).toMatchObject({ scope: 'user:1' })
+    const smuggled = { ...RESERVATION, quota: { maxBytes: 1000 } }
+    await expect(files.reserve(mine, smuggled)).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      params: { field: 'quota' },
+    })
   })
 })
 
