@@ -118,9 +118,8 @@ export function createStore(driver: StoreDriver, options?: CreateStoreOptions | 
         : driver.listLeftovers(readQuery(inputs.LIST_LEFTOVERS, input ?? {}))
     },
 
-    deferLeftover: async (input) => driver.deferLeftover(readQuery(inputs.DEFER_LEFTOVER, input)),
-    forgetLeftover: async (input) =>
-      driver.forgetLeftover(readQuery(inputs.FORGET_LEFTOVER, input).attemptId),
+    deferLeftover: async (input) => driver.deferLeftover(inputs.deferLeftoverCommand(input)),
+    forgetLeftover: async (input) => driver.forgetLeftover(inputs.forgottenAttempt(input)),
     purgeDeleted: async (input) => (await driver.purgeDeleted(inputs.purgeDeletedCommand(input))).dropped,
 
     async migrate(options) {

@@ -96,8 +96,9 @@ export interface InputNames {
   readonly known: KnownNames
 }
 
-export function inputNames(own: KnownNames): InputNames {
-  return { own, known: new Set([...own, ...RECORD_NAMES]) }
+/** `others` are fields of a whole that callers may pass instead of a row. */
+export function inputNames(own: KnownNames, others: KnownNames = new Set()): InputNames {
+  return { own, known: new Set([...own, ...RECORD_NAMES, ...others]) }
 }
 
 /** Refuses fields that a call doesn't know: ignoring a misspelled filter would change or return too much. */

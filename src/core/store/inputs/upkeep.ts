@@ -1,9 +1,11 @@
-import { unknownName } from '../../known-names.js'
+import { namesOf, unknownName } from '../../known-names.js'
 import type { Leftover, StorageObject } from '../records.js'
 import { checkObject, unknownField } from '../validation/checks.js'
 import {
   attemptId,
   date,
+  inputNames,
+  NO_TIME,
   optional,
   PAGE,
   position,
@@ -11,6 +13,7 @@ import {
   readFields,
   readQuery,
   refuseUnknown,
+  refuseUnknownNames,
   text,
   type CommandOf,
   type Fields,
@@ -79,7 +82,7 @@ export function namesDueBefore(input: ListLeftoversInput | undefined): input is 
   return input?.dueBefore !== undefined && input.dueBefore !== null
 }
 
-export const DEFER_LEFTOVER = {
+const DEFER_LEFTOVER = {
   attemptId,
   /** When the leftover is next worth a look. */
   until: date,
@@ -87,8 +90,26 @@ export const DEFER_LEFTOVER = {
 export interface DeferLeftoverInput extends InputOf<typeof DEFER_LEFTOVER> {}
 export interface DeferLeftoverCommand extends ReadOf<typeof DEFER_LEFTOVER> {}
 
-export const FORGET_LEFTOVER = { attemptId }
+const FORGET_LEFTOVER = { attemptId }
 export interface ForgetLeftoverInput extends InputOf<typeof FORGET_LEFTOVER> {}
+
+/** Callers may pass a whole leftover. */
+const LEFTOVER_NAMES = namesOf<Leftover>({
+  ...{ attemptId: true, scope: true, bucket: true, key: true, storageKey: true, uploadId: true },
+  ...{ since: true, writableUntil: true, dueAt: true },
+})
+const DEFER_NAMES = inputNames(new Set(Object.keys(DEFER_LEFTOVER)), LEFTOVER_NAMES)
+const FORGET_NAMES = inputNames(new Set(Object.keys(FORGET_LEFTOVER)), LEFTOVER_NAMES)
+
+export function deferLeftoverCommand(input: DeferLeftoverInput): DeferLeftoverCommand {
+  refuseUnknownNames(DEFER_NAMES, input)
+  return readFields(DEFER_LEFTOVER, input, NO_TIME)
+}
+
+export function forgottenAttempt(input: ForgetLeftoverInput): string {
+  refuseUnknownNames(FORGET_NAMES, input)
+  return readFields(FORGET_LEFTOVER, input, NO_TIME).attemptId
+}
 
 export const PURGE_DELETED = {
   /** Only history with `deletedAt` up to and including this time. */
