@@ -7,6 +7,7 @@ import { CONCURRENT_SCENARIOS } from './properties/concurrent-scenarios.js'
 import { checkConcurrentCalls } from './properties/concurrent.js'
 import { SEQUENTIAL_SCENARIOS } from './properties/sequential-scenarios.js'
 import { checkSequentialCalls } from './properties/sequential.js'
+import { checkUnknownFields } from './properties/unknown-fields.js'
 import { skipTest } from './skip.js'
 import { storeFactories, type EmptyStore, type StoreFactory } from './store-factory.js'
 
@@ -83,5 +84,6 @@ function scripts(): readonly ScriptTest[] {
       title: 'of workers that claim events at the same time settle each once, in order',
       run: checkClaims,
     },
+    { title: 'of calls with unknown fields are refused, and change nothing', run: checkUnknownFields },
   ]
 }

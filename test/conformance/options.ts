@@ -20,23 +20,21 @@ export interface ConformanceOptions {
     readonly events: boolean
   }) => StorageObjectStore | Promise<StorageObjectStore>
   /**
-   * Creates a store on a place that `migrate()` never ran on. Adapters without a schema leave it out: the suite then doesn't
-   * check what happens before `migrate()`.
+   * Creates a store on a place that `migrate()` never ran on, without the option `events` of the adapter. Adapters without a schema
+   * leave it out: the suite then doesn't check what happens before `migrate()`.
    */
   readonly createEmpty?:
-    | ((context: {
-        readonly now: () => Date
-        readonly events: boolean
-      }) => StorageObjectStore | Promise<StorageObjectStore>)
+    | ((context: { readonly now: () => Date }) => StorageObjectStore | Promise<StorageObjectStore>)
     | undefined
   /**
    * Opens a second store on the place of a store that `createStore` returned, over a connection of its own if possible, as
-   * another process would: without repeating the option `events`. Concurrent scripts then use both stores.
+   * another process would: without the option `events` of the adapter, unless `events` is given. Concurrent scripts then use both
+   * stores.
    */
   readonly reopen?:
     | ((
         store: StorageObjectStore,
-        context: { readonly now: () => Date },
+        context: { readonly now: () => Date; readonly events?: boolean | undefined },
       ) => StorageObjectStore | Promise<StorageObjectStore>)
     | undefined
   /** Changes the recorded usage of a scope directly in the database, to anything else that a usage can be. */
