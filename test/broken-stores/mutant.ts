@@ -218,7 +218,7 @@ function storeOver(
     findActive: (query) => driver.findActive({ ...query, scope: null }),
     findPending: (query) => driver.findPending({ ...query, scope: null }),
   }
-  return createStore({ ...driver, ...broken(ofAnyScope) }, context)
+  return createStore({ ...driver, ...broken(ofAnyScope) }, { now: context.now })
 }
 
 export function invalid(field: string): StorageError {
