@@ -159,7 +159,8 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
 
 /** @throws TypeError with one sentence for all options, which keeps the client small. */
 function check(isValid: unknown): void {
-  if (!isValid) throw new TypeError('plugins must be an array, account, key, id a string, stallSeconds above 0.')
+  if (!isValid)
+    throw new TypeError('plugins must be an array, account, key, id a string, stallSeconds above 0.')
 }
 
 /** Loads the code for uploads on first use, to keep pages that don't upload small. */

@@ -2,7 +2,9 @@
 export type KnownNames = ReadonlySet<string>
 
 /** Returns the names of a type's fields. The compiler demands each of them, so a new field can't be forgotten. */
-export function namesOf<Shape extends object>(names: Readonly<Record<keyof Shape & string, true>>): KnownNames {
+export function namesOf<Shape extends object>(
+  names: Readonly<Record<keyof Shape & string, true>>,
+): KnownNames {
   return new Set(Object.keys(names))
 }
 

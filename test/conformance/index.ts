@@ -28,8 +28,8 @@ const PROPERTY_TIME_LIMIT = 600_000
  * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
  */
 export function storeConformance(options: ConformanceOptions): void {
-  const runner = options.test ?? globalRunner('storeConformance')
   const settings = propertySettings(options)
+  const runner = options.test ?? globalRunner('storeConformance')
   const storesOf = storeFactories(options)
 
   runner.describe(`${options.name}: StorageObjectStore`, () => {

@@ -28,7 +28,10 @@ export interface JobOptions {
 }
 
 /** The names of the options that every job has. */
-export const JOB_OPTIONS = { signal: true, onProgress: true } as const satisfies Record<keyof JobOptions, true>
+export const JOB_OPTIONS = { signal: true, onProgress: true } as const satisfies Record<
+  keyof JobOptions,
+  true
+>
 
 /** The options of a job that lists a bucket. */
 export interface BucketJobOptions extends JobOptions {

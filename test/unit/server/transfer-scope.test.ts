@@ -163,10 +163,11 @@ describe('transferScope', () => {
   it('refuses invalid options, before it transfers anything', async () => {
     const service = startService()
     await service.as(from).upload()
-    const refused = (options: object) =>
-      transferScope(service.s3, { from, to, ...options }).catch(String)
+    const refused = (options: object) => transferScope(service.s3, { from, to, ...options }).catch(String)
     expect(await refused({ from: '' })).toContain('TypeError: transferScope: from must be a string')
-    expect(await refused({ to: undefined })).toContain('to must be a string of 1 to 255 characters (got undef')
+    expect(await refused({ to: undefined })).toContain(
+      'to must be a string of 1 to 255 characters (got undef',
+    )
     expect(await refused({ quota: { maxBytes: -1 } })).toContain('quota.maxBytes must be an integer')
     expect(await refused({ to: from })).toContain('to must be another scope than from (got "user:1").')
     expect(await refused({ onProgress: 'x' })).toContain('onProgress must be a function (got "x").')
