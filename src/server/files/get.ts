@@ -144,6 +144,7 @@ export async function downloadURL(
   dependencies: ServerDependencies,
   input: DownloadURLInput,
 ): Promise<FileURL> {
+  refuseUnknownNames(URL_INPUT, input)
   const { storage, now, download } = dependencies
   const { baseURL } = storage
   if (storage.serve && !baseURL) {
@@ -153,7 +154,6 @@ export async function downloadURL(
       ),
     )
   }
-  refuseUnknownNames(URL_INPUT, input)
   const object = await findFile(dependencies, input)
   const seconds =
     optional(input.expiresIn, (value) => checkInteger('expiresIn', value, 1, LONGEST_URL_SECONDS)) ??

@@ -36,7 +36,7 @@ export const settleCases: CaseGroup = {
       const { store, clock } = given
       await objectsAt(given, ['a', 'b'])
       const [first, second] = await store.claimEvents()
-      const misspelt = { ...first!, retyAt: clock.in(HOUR) } as StoredEvent
+      const misspelt: StoredEvent = Object.assign({ ...first! }, { retyAt: clock.in(HOUR) })
       const refusal = { field: 'entries[1].retyAt' }
       await refused(() => store.settleEvents([second!, misspelt]), 'VALIDATION_ERROR', refusal)
       same((await store.listEvents()).items.length, 2, 'events after the refused call')
@@ -181,7 +181,7 @@ export const extendCases: CaseGroup = {
       const { store, clock } = given
       await given.activate()
       const event = await claimOne(given)
-      const misspelt = { ...event, retryAt: clock.in(HOUR) } as StoredEvent
+      const misspelt: StoredEvent = Object.assign({ ...event }, { retryAt: clock.in(HOUR) })
       await refused(() => store.extendClaims([misspelt]), 'VALIDATION_ERROR', { field: 'entries[0].retryAt' })
       same(await store.extendClaims([event]), [event.id], 'ids')
     },
