@@ -47,8 +47,8 @@ export interface MigrationResult {
  * Every call is atomic and safe under concurrency, across processes: after a crash it has happened completely or not at
  * all. Purges are atomic per row, and `repairUsage` is atomic per scope.
  *
- * Every call can reject with a `StorageError`: `VALIDATION_ERROR` for bad input (`params.field` names the field, and
- * nothing was sent to the database) or `DATABASE_UNAVAILABLE`. Further codes are listed at each method.
+ * Every call can reject with a `StorageError`: `VALIDATION_ERROR` for bad input or an unknown field (`params.field` names the field,
+ * and nothing was sent to the database; the fields of a record are known everywhere, so whole rows can be passed) or `DATABASE_UNAVAILABLE`. Further codes are listed at each method.
  */
 export interface StorageObjectStore {
   /**
@@ -150,7 +150,7 @@ export interface StorageObjectStore {
   listExpired(input?: inputs.ListExpiredInput): Promise<StorageObject[]>
   /**
    * Removes expired reservations and returns them, in the order of {@link listExpired}. Of several concurrent calls, exactly one
-   * returns each row. Refuses unknown fields, because a misspelled filter would remove too much.
+   * returns each row. Refuses a field of a record that is no filter here, unless the input has its `id`.
    */
   purgeExpired(input?: inputs.PurgeExpiredInput): Promise<StorageObject[]>
   /** Lists leftovers, oldest first (by `since`, then `attemptId`), or those that are due, if `dueBefore` is given. */
@@ -160,8 +160,8 @@ export interface StorageObjectStore {
   /** Puts a leftover off: until then, lists with `dueBefore` leave it out. Returns whether it exists. */
   deferLeftover(input: inputs.DeferLeftoverInput): Promise<boolean>
   /**
-   * Deletes history, earliest deletion first, then lowest `id`, and returns the number of rows. Refuses unknown fields,
-   * because a misspelled filter would delete too much.
+   * Deletes history, earliest deletion first, then lowest `id`, and returns the number of rows. Refuses a field
+   * of a record that is no filter here, unless the input has its `id`.
    */
   purgeDeleted(input: inputs.PurgeDeletedInput): Promise<number>
 

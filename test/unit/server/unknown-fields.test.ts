@@ -82,11 +82,11 @@ describe.each(Object.entries(MISSPELT))('%s', (name, [typo, meant]) => {
       const { calls, row } = await countedService()
       // What a call writes needs values of its own.
       const own = /reserve|confirm|put/.test(call)
-        ? { size: 3, expiresAt: null, key: 'c', storageKey: null, id: null }
+        ? { size: 3, declaredSize: 3, expiresAt: null, key: 'c', storageKey: null, id: null }
         : {}
       const refusal = calls[call]({ ...wholes(row)[index], ...own, surplus: null, owner: undefined }).then(
         () => null,
-        ({ code }: { readonly code: string }) => code,
+        ({ code, message }: Error & { readonly code: string }) => (code === 'OBJECT_NOT_FOUND' ? code : message),
       )
       expect([null, 'OBJECT_NOT_FOUND']).toContain(await refusal)
     }
