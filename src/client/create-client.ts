@@ -153,7 +153,7 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
     },
     delete: (object) => request('DELETE', '/object', locate(object)),
   } satisfies S3Api as S3Api & PluginApis<Plugins>
-  for (const { id, createApi } of plugins as Plugins) Object.assign(api, { [id]: createApi(request) })
+  for (const { id, createApi } of plugins) Object.assign(api, { [id]: createApi(request) })
   return { api, useApi: () => api }
 }
 

@@ -399,7 +399,8 @@ describe('functions of a server', () => {
     '%o refuse what is no server',
     async (job) => {
       for (const other of [undefined, null, 'server', {}, { ...s3 }]) {
-        if (job === openApiDocument && typeof Object(other)['handler'] === 'function') continue
+        if (job === openApiDocument && typeof (Object(other) as { handler?: unknown }).handler === 'function')
+          continue
         const error = await errorOf(() => (job as (s3: unknown) => unknown)(other))
         expect(error).toBeInstanceOf(TypeError)
         expect((error as TypeError).message).toContain(`${job.name}: the first argument must be`)

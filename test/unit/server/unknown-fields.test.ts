@@ -86,7 +86,8 @@ describe.each(Object.entries(MISSPELT))('%s', (name, [typo, meant]) => {
         : {}
       const refusal = calls[call]({ ...wholes(row)[index], ...own, surplus: null, owner: undefined }).then(
         () => null,
-        ({ code, message }: Error & { readonly code: string }) => (code === 'OBJECT_NOT_FOUND' ? code : message),
+        ({ code, message }: Error & { readonly code: string }) =>
+          code === 'OBJECT_NOT_FOUND' ? code : message,
       )
       expect([null, 'OBJECT_NOT_FOUND']).toContain(await refusal)
     }
