@@ -86,7 +86,18 @@ const layers = [
     types: ['src/storage/s3'],
     loads: ['pg', 'mongodb', '@aws-sdk'],
   },
-  { folder: 'test/conformance', values: ['fast-check', 'test/broken-stores', 'node:'], types: ['src/core'] },
+  {
+    folder: 'test/conformance',
+    // The suite is a witness of its own, but its options are checked like all others.
+    values: [
+      'fast-check',
+      'test/broken-stores',
+      'node:',
+      'src/core/option-checks.ts',
+      'src/core/known-names.ts',
+    ],
+    types: ['src/core'],
+  },
   {
     folder: 'test/broken-stores',
     values: ['src/core', 'src/adapter.ts', 'src/adapters/memory', 'test/conformance'],

@@ -105,6 +105,8 @@ export interface S3Api {
   /**
    * Returns the address of an object's bytes, for `<img src>`, `<video>` and `<a href>`. It doesn't expire: the server checks the
    * permission on each request. Browsers send cookies with it, but not the client's `headers`. Calls no server.
+   *
+   * @throws TypeError without a key or an id.
    */
   readonly fileURL: (object: FileOptions) => string
   /** Deletes an object. Rejects with `OBJECT_NOT_FOUND` if it no longer exists. */
@@ -128,9 +130,7 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
 ): S3Client<Plugins> {
   const { basePath, baseURL, plugins, account, stallSeconds } = Object(clientOptions) as typeof clientOptions
   const stall = stallSeconds ?? 30
-  if (!Array.isArray(plugins) || !(stall > 0) || !/^(st|f)/.test(typeof (account || ''))) {
-    throw new TypeError('plugins must be an array, account a string, stallSeconds above 0.')
-  }
+  check(Array.isArray(plugins) && stall > 0 && /st|f/.test(typeof (account || '')))
   const root = withoutTrailingSlash(baseURL || '')
   const path = withoutTrailingSlash(basePath ?? '/api/s3')
   // Without a slash between them, a path would change the host.
@@ -147,11 +147,20 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
       const link = await request<DownloadLink>('GET', '/download', { ...locate(object), answer: 'url' })
       return { ...link, url: addressOf(link.url, base) }
     },
-    fileURL: (object) => base + withQuery('/file', locate(object).query),
+    fileURL: (object: FileOptions & { readonly id?: string }) => {
+      check(object.key || object.id)
+      return base + withQuery('/file', locate(object).query)
+    },
     delete: (object) => request('DELETE', '/object', locate(object)),
   } satisfies S3Api as S3Api & PluginApis<Plugins>
-  for (const { id, createApi } of plugins as Plugins) Object.assign(api, { [id]: createApi(request) })
+  for (const { id, createApi } of plugins) Object.assign(api, { [id]: createApi(request) })
   return { api, useApi: () => api }
+}
+
+/** @throws TypeError with one sentence for all options, which keeps the client small. */
+function check(isValid: unknown): void {
+  if (!isValid)
+    throw new TypeError('plugins must be an array, account, key, id a string, stallSeconds above 0.')
 }
 
 /** Loads the code for uploads on first use, to keep pages that don't upload small. */

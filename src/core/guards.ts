@@ -1,10 +1,11 @@
 import { refusalOf, StorageError } from './errors.js'
+import { namesOf } from './known-names.js'
 import { OptionChecks } from './option-checks.js'
 import type { StorageObjectStore } from './store/contract.js'
 import { copyObject, type Quota, type StorageObject } from './store/records.js'
 import { exceededLimit } from './store/lifecycle/usage.js'
 import { refusalError } from './store/refusals.js'
-import { checkQuota, checkSize, optional, shown } from './store/validation/checks.js'
+import { checkSize, optional, shown } from './store/validation/checks.js'
 import { type ResolveScope, requireScope, resolveScopeOnce } from './scope.js'
 
 /** What a guard knows about the operation. */
@@ -81,6 +82,19 @@ export interface ObjectAccessGuardOptions {
   readonly status?: 'active' | 'any' | null | undefined
 }
 
+const ACCESS_OPTIONS = namesOf<ObjectAccessGuardOptions>({
+  ...{ client: true, resolveScope: true, authorize: true, status: true },
+})
+const accessChecks = new OptionChecks('createObjectAccessGuard')
+
+/** Checks what every guard needs. @throws TypeError */
+function checkCaller(checks: OptionChecks, { client, resolveScope }: QuotaGuardOptions): void {
+  if (typeof client?.reserve !== 'function') {
+    throw checks.error(`client must be a store, such as postgresAdapter(pool) (got ${shown(client)}).`)
+  }
+  checks.requiredFunction('resolveScope', resolveScope)
+}
+
 /**
  * Creates a guard for custom routes. It returns the object if the caller may access it. Another owner's object looks like
  * one that doesn't exist.
@@ -91,11 +105,10 @@ export interface ObjectAccessGuardOptions {
 export function createObjectAccessGuard(
   options: ObjectAccessGuardOptions,
 ): (context: GuardContext) => Promise<StorageObject> {
-  const { client, resolveScope, authorize } = options
-  const status = options.status ?? 'active'
-  if (status !== 'active' && status !== 'any') {
-    throw new TypeError(`createObjectAccessGuard: status must be "active" or "any" (got ${shown(status)}).`)
-  }
+  checkCaller(accessChecks, accessChecks.options(options, ACCESS_OPTIONS))
+  const { client, resolveScope } = options
+  const authorize = accessChecks.function('authorize', options.authorize)
+  const status = accessChecks.oneOf('status', options.status, ['active', 'any']) ?? 'active'
 
   return async (context) => {
     const { request, bucket, key } = context
@@ -118,17 +131,23 @@ export interface QuotaGuardOptions extends Quota {
   readonly resolveScope: ResolveScope
 }
 
+const QUOTA_OPTIONS = namesOf<QuotaGuardOptions>({
+  ...{ client: true, resolveScope: true, maxBytes: true, maxFiles: true },
+})
+const quotaChecks = new OptionChecks('createQuotaGuard')
+
 /**
  * Creates a guard for custom routes that denies if `bytes + reservedBytes + (size ?? 0)` exceeds `maxBytes` or
  * `files + reservedFiles + 1` exceeds `maxFiles`. It only checks, so concurrent requests can pass it together. To enforce a
  * quota exactly, use `db({ quota })`, which checks in `reserve`.
  *
  * The guard rejects with `UNAUTHORIZED`, `QUOTA_EXCEEDED`, or `VALIDATION_ERROR` for a bad `size`.
- * @throws TypeError for a limit that is not an integer from 0 to `Number.MAX_SAFE_INTEGER`.
+ * @throws TypeError for an invalid option, such as a limit that is not an integer from 0 to `Number.MAX_SAFE_INTEGER`.
  */
 export function createQuotaGuard(options: QuotaGuardOptions): (context: GuardContext) => Promise<void> {
-  const { client, resolveScope } = options
-  const limits = new OptionChecks('createQuotaGuard').valid(() => checkQuota('options', options))
+  checkCaller(quotaChecks, quotaChecks.options(options, QUOTA_OPTIONS))
+  const { client, resolveScope, maxBytes, maxFiles } = options
+  const limits = quotaChecks.quota('options', { maxBytes, maxFiles })
 
   return async ({ request, size }) => {
     const scope = await requireScope(resolveScope, request)

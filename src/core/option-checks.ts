@@ -1,10 +1,14 @@
 import { StorageError } from './errors.js'
+import { suggestion, unknownName, type KnownNames } from './known-names.js'
 import {
   checkBoolean,
   checkInteger,
+  checkQuota,
   checkText,
   optional,
+  QUOTA_NAMES,
   shown,
+  type QuotaLimits,
   type TextField,
 } from './store/validation/checks.js'
 
@@ -32,9 +36,42 @@ export class OptionChecks {
     return new TypeError(`${this.#caller}: ${message}`)
   }
 
-  /** For callers without types, who may pass no options at all. */
-  options(value: object): void {
-    if (!isObject(value)) throw this.error(`the options must be an object (got ${shown(value)}).`)
+  /** Returns the options, all of which are known. */
+  options<Options extends object>(value: Options, known: KnownNames): Options {
+    if (!isObject(value) || Array.isArray(value)) {
+      throw this.error(`the options must be an object (got ${shown(value)}).`)
+    }
+    this.#refuseUnknown('', value, known)
+    return value
+  }
+
+  /** Like {@link options}, for a function that needs none. */
+  optionalOptions<Options extends object>(
+    value: Options | null | undefined,
+    known: KnownNames,
+  ): Partial<Options> {
+    return value === undefined || value === null ? {} : this.options(value, known)
+  }
+
+  /** Returns an option that is an object of further options, all of which are known. */
+  nested<Options extends object>(name: string, value: Options, known: KnownNames): Options {
+    if (!isObject(value) || Array.isArray(value)) {
+      throw this.error(`${name} must be an object (got ${shown(value)}).`)
+    }
+    this.#refuseUnknown(`${name}.`, value, known)
+    return value
+  }
+
+  #refuseUnknown(path: string, value: object, known: KnownNames): void {
+    const name = unknownName(value, known)
+    if (name === null) return
+    throw this.error(`unknown option ${shown(path + name)}. ${suggestion(name, known, path)}`)
+  }
+
+  /** Returns both limits of a quota. `undefined` and `null` set none. */
+  quota(name: string, value: unknown): QuotaLimits {
+    if (isObject(value)) this.#refuseUnknown(`${name}.`, value, QUOTA_NAMES)
+    return this.valid(() => checkQuota(name, value))
   }
 
   /** Runs a check of the store, which names the option. */
@@ -48,6 +85,12 @@ export class OptionChecks {
 
   text(name: string, value: unknown, kind: TextField): string {
     return this.valid(() => checkText(kind, value, name))
+  }
+
+  /** For texts of any length. */
+  string(name: string, value: unknown): void {
+    if (value === undefined || value === null || typeof value === 'string') return
+    throw this.error(`${name} must be a string (got ${shown(value)}).`)
   }
 
   integer<T extends number | null>(name: string, value: T, min: number, max: number): T {
@@ -74,6 +117,22 @@ export class OptionChecks {
     const given = this.function(name, value)
     if (!given) throw this.error(`${name} must be a function (got ${shown(value)}).`)
     return given
+  }
+
+  /** Returns one of the allowed texts, or `null` if none was given. */
+  oneOf<const Allowed extends string>(
+    name: string,
+    value: Allowed | null | undefined,
+    allowed: readonly Allowed[],
+  ): Allowed | null {
+    if (value === undefined || value === null || allowed.includes(value)) return value ?? null
+    const texts = allowed.map((each) => `"${each}"`).join(' or ')
+    throw this.error(`${name} must be ${texts} (got ${shown(value)}).`)
+  }
+
+  array<Item>(name: string, value: readonly Item[] | null | undefined): readonly Item[] | null {
+    if (value === undefined || value === null || Array.isArray(value)) return value ?? null
+    throw this.error(`${name} must be an array (got ${shown(value)}).`)
   }
 
   signal(value: AbortSignal | null | undefined): AbortSignal | null {

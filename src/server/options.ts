@@ -3,6 +3,7 @@ import type { Guard } from '../core/guards.js'
 import { checkBasePath, DEFAULT_BASE_PATH } from '../core/http/handler.js'
 import type { ObjectStorage } from '../core/object-storage.js'
 import type { OperationObserver } from '../core/observer.js'
+import { namesOf, type KnownNames } from '../core/known-names.js'
 import { isObject, OptionChecks } from '../core/option-checks.js'
 import type { ServerPlugin } from '../core/plugin.js'
 import type { ErrorListener } from '../core/reporter.js'
@@ -114,6 +115,18 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
   readonly now?: (() => Date) | null | undefined
 }
 
+const OPTIONS = namesOf<S3ServerOptions>({
+  ...{ storage: true, bucket: true, buckets: true, basePath: true, trailingSlash: true, routes: true },
+  ...{ upload: true, multipart: true, download: true, delete: true, plugins: true, onEvent: true },
+  ...{ handlerSeconds: true, waitUntil: true, onError: true, onOperation: true, now: true },
+})
+const OPERATIONS = {
+  upload: namesOf<UploadOptions>({ guard: true, expiresIn: true }),
+  multipart: namesOf<MultipartOptions>({ guard: true, expiresIn: true }),
+  download: namesOf<DownloadOptions>({ guard: true, expiresIn: true, maxExpiresIn: true }),
+  delete: namesOf<DeleteOptions>({ guard: true }),
+} satisfies Partial<Record<keyof S3ServerOptions, KnownNames>>
+
 export type OperationPolicy = NonNullable<ReturnType<typeof operationOption>>
 
 export interface DownloadPolicy extends DownloadLifetimes {
@@ -125,7 +138,7 @@ export type ServerPolicy = ReturnType<typeof serverPolicy>
 
 /** Validates the options of `createS3Server`. @throws TypeError that names the invalid option. */
 export function serverPolicy(options: S3ServerOptions) {
-  checks.options(options)
+  checks.options(options, OPTIONS)
   const bucket = checks.text('bucket', options.bucket, 'bucket')
   const routes = routeTable(options.routes ?? { default: {} }, bucket)
   const further = bucketsOption(options.buckets ?? [])
@@ -183,11 +196,14 @@ function operationOption(
 }
 
 /** Returns the options of an operation and its validated guard, or `null` if the operation is disabled. */
-function enabled<T extends DeleteOptions>(name: string, value: boolean | T | null | undefined) {
+function enabled<T extends DeleteOptions>(
+  name: keyof typeof OPERATIONS,
+  value: boolean | T | null | undefined,
+) {
   if (value === false) return null
-  const options: Partial<T> = value === true || value === undefined || value === null ? {} : value
-  if (!isObject(options))
-    throw checks.error(`${name} must be true, false, or an object (got ${shown(options)}).`)
+  if (!isObject(value ?? {}) && value !== true)
+    throw checks.error(`${name} must be true, false, or an object (got ${shown(value)}).`)
+  const options: Partial<T> = isObject(value) ? checks.nested(name, value, OPERATIONS[name]) : {}
   return { options, guard: checks.function<Guard>(`${name}.guard`, options.guard) }
 }
 
@@ -222,7 +238,8 @@ function pluginsOption(plugins: readonly ServerPlugin[]): readonly ServerPlugin[
   const known: unknown = plugins
   if (!Array.isArray(known))
     throw checks.error(`plugins must be an array that includes db() (got ${shown(known)}).`)
-  const ids = new Set(['handler', 'basePath', 'files'])
+  // Members that every server has or will have.
+  const ids = new Set(['handler', 'basePath', 'files', 'close', 'verify'])
   for (const plugin of plugins) {
     const given: Partial<ServerPlugin> = isObject(plugin) ? plugin : {}
     const { id } = given

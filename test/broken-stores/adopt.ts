@@ -1,4 +1,4 @@
-import { createAttemptId } from '../../src/adapter.js'
+import { createAttemptId, StorageError, type QuotaLimits } from '../../src/adapter.js'
 import {
   overChanges,
   overDriver,
@@ -20,6 +20,25 @@ const isReceiving = ({ before, after }: Change) =>
 
 /** Mutants of `adopt`. */
 export const adoptMutants: Mutants = {
+  'applies the last quota of a scope to what it adopts': [
+    overDriver((driver) => {
+      const quotas = new Map<string, QuotaLimits>()
+      return {
+        async reserve(command) {
+          quotas.set(command.scope, command.quota)
+          return driver.reserve(command)
+        },
+        async adopt(command) {
+          const { maxBytes = null } = quotas.get(command.scope) ?? {}
+          const { bytes, reservedBytes } = await driver.usage(command.scope)
+          const isOver = maxBytes !== null && bytes + reservedBytes + command.size > maxBytes
+          if (isOver) throw new StorageError('QUOTA_EXCEEDED')
+          return driver.adopt(command)
+        },
+      }
+    }),
+    'adopt: is refused by no quota, and counts toward the next one',
+  ],
   'forgets the eTag of adopted bytes': [
     driverInput('adopt', (command) => ({ ...command, eTag: null })),
     'adopt: creates an active row',

@@ -11,7 +11,10 @@ export function overRecordingDriver(
   return (context) => {
     const tables = new Tables({ events: context.events ?? false })
     const driver = createMemoryDriver(tables)
-    return createStore({ ...driver, ...broken(driver, (...args) => tables.events.record(...args)) }, context)
+    return createStore(
+      { ...driver, ...broken(driver, (...args) => tables.events.record(...args)) },
+      { now: context.now },
+    )
   }
 }
 

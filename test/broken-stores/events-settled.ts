@@ -13,8 +13,38 @@ import {
 
 const SECOND = 1000
 
+function withoutField<Entries>(entries: Entries, field: string): Entries {
+  if (!Array.isArray(entries)) return entries
+  return Array.from(entries, (entry: unknown) => {
+    if (typeof entry !== 'object' || entry === null) return entry
+    return Object.fromEntries(Object.entries(entry).filter(([name]) => name !== field))
+  }) as Entries
+}
+
 /** Mutants of what ends and extends claims. */
 export const settleMutants: Mutants = {
+  'ignores other fields of the events that it settles': [
+    overStore((store) => ({
+      settleEvents: (entries) => store.settleEvents(withoutField(entries, 'retyAt')),
+    })),
+    'settleEvents: takes whole events, also what JSON makes of them, and refuses other fields',
+  ],
+  'ignores other fields of the events whose claims it extends': [
+    overStore((store) => ({
+      extendClaims: (entries, options) => store.extendClaims(withoutField(entries, 'retryAt'), options),
+    })),
+    'extendClaims: takes whole events, and refuses other fields',
+  ],
+  'settles no whole events': [
+    overStore((store) => ({
+      async settleEvents(entries) {
+        if (Array.isArray(entries) && entries.some((entry) => 'object' in (Object(entry) as object)))
+          throw invalid('entries[0].object')
+        return store.settleEvents(entries)
+      },
+    })),
+    'settleEvents: takes whole events, also what JSON makes of them, and refuses other fields',
+  ],
   'settles only the first of several events': [
     driverInput('settleEvents', (command) => {
       const isPlain = command.entries.length === 2 && command.entries.every(({ retryAt }) => retryAt === null)

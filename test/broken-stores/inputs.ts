@@ -11,6 +11,7 @@ import {
   storeCall,
   type Mutants,
 } from './mutant.js'
+import { unknownFieldMutants } from './unknown-fields.js'
 
 const unnamedFields: Mutants = Object.fromEntries(
   METHODS.filter((method) => badValuesOf(method).length > 0).map((method) => [
@@ -82,6 +83,15 @@ export const inputMutants: Mutants = {
     }),
     'validation: rejects the promise instead of throwing',
   ],
+  'throws errors without statusCode': [
+    storeCall('reserve', (input, store) =>
+      store.reserve(input).catch((error: StorageError) => {
+        const { name, code, status, retryable, params } = error
+        throw Object.assign(new Error(error.message), { name, code, status, retryable, params })
+      }),
+    ),
+    'errors: are StorageErrors with a code, its status and a message',
+  ],
   'throws errors that are not StorageErrors': [
     storeCall('reserve', (input, store) =>
       store.reserve(input).catch((error: Error & { code?: unknown }) => {
@@ -148,13 +158,23 @@ export const inputMutants: Mutants = {
     }),
     'copies: are kept of the dates of the clock',
   ],
-  'refuses unknown fields': [
+  'refuses fields of a record that it does not store': [
     storeInput('reserve', (input) => {
-      if (typeof input === 'object' && input !== null && 'surplus' in input) throw invalid('input')
+      if (typeof input === 'object' && input !== null && 'createdAt' in input) throw invalid('createdAt')
       return input
     }),
-    'validation: ignores unknown fields',
+    'validation: ignores other fields of a record',
+    'validation: takes whole rows, their copies and what JSON makes of them',
   ],
+  'takes only rows of its own, whose dates are dates': [
+    storeInput('findById', (input) => {
+      const { createdAt } = Object(input) as { readonly createdAt?: unknown }
+      if (typeof createdAt === 'string') throw invalid('createdAt')
+      return input
+    }),
+    'validation: takes whole rows, their copies and what JSON makes of them',
+  ],
+  ...unknownFieldMutants,
   "doesn't check the scope of repairUsage": [
     storeCall('repairUsage', (scope, store) => store.repairUsage(scope).catch(() => [])),
     'validation: checks the scope of checkUsage and repairUsage',
@@ -181,18 +201,22 @@ export const inputMutants: Mutants = {
     }),
     'copies: are returned by every write',
   ],
-  'ignores unknown fields of purges': [
+  'ignores fields of a record in purges': [
     overStore((store) => ({
       async purgeExpired(input) {
-        const { scope, before, limit } = input ?? {}
-        return store.purgeExpired(typeof input === 'object' ? { scope, before, limit } : input)
+        if (typeof input !== 'object') return store.purgeExpired(input)
+        return store.purgeExpired(withoutRecordFields(input))
       },
       async purgeDeleted(input) {
         if (typeof input !== 'object' || input === null) throw invalid('input')
-        const { id, scope, before, limit } = input
-        return store.purgeDeleted({ id, scope, before, limit } as PurgeDeletedInput)
+        return store.purgeDeleted(withoutRecordFields(input))
       },
     })),
-    'validation: refuses unknown fields of purges, and purges nothing',
+    'validation: refuses fields of a record that are no filter of a purge, and purges nothing',
   ],
+}
+
+function withoutRecordFields<Input extends object>(input: Input): Input {
+  const others = { bucket: undefined, key: undefined, status: undefined, route: undefined }
+  return { ...input, ...others }
 }

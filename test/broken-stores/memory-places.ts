@@ -4,7 +4,7 @@ import { Tables } from '../../src/adapters/memory/tables.js'
 
 interface Context {
   readonly now: () => Date
-  readonly events?: boolean
+  readonly events?: boolean | undefined
 }
 
 /** Replaces methods of a memory driver over these tables. `isReopened` is `true` for the second store of a place. */
@@ -30,9 +30,9 @@ interface Database {
 export function memoryPlaces(broken: Breaking = () => ({})): MemoryPlaces {
   const databases = new WeakMap<StorageObjectStore, Database>()
 
-  function open(database: Database, { now }: Context, isReopened: boolean): StorageObjectStore {
+  function open(database: Database, { now, events }: Context, isReopened: boolean): StorageObjectStore {
     const { tables } = database
-    const driver = withSchema(createMemoryDriver(tables), database)
+    const driver = withSchema(createMemoryDriver(tables), database, events)
     const store = createStore({ ...driver, ...broken(driver, { tables, isReopened }) }, { now })
     databases.set(store, database)
     return store
@@ -69,8 +69,8 @@ export function memoryPlaces(broken: Breaking = () => ({})): MemoryPlaces {
 
 const NEEDS_NO_SCHEMA = new Set(['contract', 'migrate', 'verify', 'ping', 'close'])
 
-/** Fails every call until `migrate()` has set the version. */
-function withSchema(driver: StoreDriver, database: Database): StoreDriver {
+/** Fails every call until `migrate()` has set the version. It also switches events, if the option is given. */
+function withSchema(driver: StoreDriver, database: Database, events: boolean | undefined): StoreDriver {
   const guarded = Object.entries(driver).map(([name, method]: [string, unknown]) => {
     if (NEEDS_NO_SCHEMA.has(name) || typeof method !== 'function') return [name, method]
     const call = async (...args: unknown[]): Promise<unknown> => {
@@ -85,6 +85,7 @@ function withSchema(driver: StoreDriver, database: Database): StoreDriver {
     async migrate() {
       const from = database.version
       database.version = 1
+      if (events !== undefined) Reflect.set(database.tables.events, 'isRecording', events)
       return { from, to: 1 }
     },
     async verify() {

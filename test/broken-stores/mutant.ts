@@ -13,7 +13,7 @@ import { Tables } from '../../src/adapters/memory/tables.js'
 
 interface Context {
   readonly now: () => Date
-  readonly events?: boolean
+  readonly events?: boolean | undefined
 }
 
 /** A store with one defect, which the suite must reject. */
@@ -52,6 +52,7 @@ export const SCRIPTS = {
   aboutLeftovers: concurrent('over leftovers'),
   overOneObject: concurrent('over one object and its owners'),
   overAdoptedBytes: concurrent('over adopted bytes'),
+  ofUnknownFields: 'scripts: of calls with unknown fields are refused, and change nothing',
   ofWorkers: 'scripts: of workers that claim events at the same time settle each once, in order',
 } as const
 
@@ -217,7 +218,7 @@ function storeOver(
     findActive: (query) => driver.findActive({ ...query, scope: null }),
     findPending: (query) => driver.findPending({ ...query, scope: null }),
   }
-  return createStore({ ...driver, ...broken(ofAnyScope) }, context)
+  return createStore({ ...driver, ...broken(ofAnyScope) }, { now: context.now })
 }
 
 export function invalid(field: string): StorageError {

@@ -123,6 +123,25 @@ export const objectMutants: Mutants = {
     'history: is dropped by purgeDeleted up to and including a date',
     SCRIPTS.aboutRemoving,
   ],
+  'drops the history of a key in all buckets': [
+    driverCall('purgeDeleted', async (command, driver) => {
+      const history = () =>
+        driver.list({
+          ...{ scope: 'alice', statuses: ['deleted'], route: null, before: null, limit: 1000 },
+          ...{ withMetadata: false, fromPrimary: true },
+        })
+      const rows = await history()
+      const result = await driver.purgeDeleted(command)
+      const kept = await history()
+      const dropped = rows.filter(({ id }) => !kept.some((row) => row.id === id))
+      for (const { key, bucket, deletedAt } of kept) {
+        const isElsewhere = dropped.some((row) => row.key === key && row.bucket !== bucket)
+        if (isElsewhere) await driver.purgeDeleted({ ...command, before: deletedAt! })
+      }
+      return result
+    }),
+    'history: is dropped by purgeDeleted without that of the same key in another bucket',
+  ],
   'ignores the limit of purgeDeleted': [
     driverInput('purgeDeleted', (command) => ({ ...command, limit: 1000 })),
     'history: is dropped in order of deletion if purgeDeleted has a limit',

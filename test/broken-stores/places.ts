@@ -229,6 +229,55 @@ export const placeMutants: Mutants = {
     `${two}: migrate again without a change`,
   ],
 
+  'records events unless it is told not to': [
+    (() => {
+      const { createStore, createEmpty, ...options } = memoryPlaces()
+      const recording: typeof createEmpty = (context) => createEmpty({ events: true, ...context })
+      return { createStore, options: { ...options, createEmpty: recording } }
+    })(),
+    `${empty}: records no events unless it is told to`,
+  ],
+
+  'keeps events off once they were switched off': [
+    overPlaces((driver, { tables: { events } }) => ({
+      async migrate(options) {
+        const wasOff = !events.isRecording
+        const result = await driver.migrate(options)
+        if (wasOff) Reflect.set(events, 'isRecording', false)
+        return result
+      },
+    })),
+    `${two} with events: are switched off and on again`,
+  ],
+
+  'goes on recording events once they were switched on': [
+    overPlaces((driver, { tables: { events } }) => ({
+      async migrate(options) {
+        const wasOn = events.isRecording
+        const result = await driver.migrate(options)
+        if (wasOn) Reflect.set(events, 'isRecording', true)
+        return result
+      },
+    })),
+    `${two} with events: are switched off and on again`,
+  ],
+
+  'drops the recorded events when they are switched off': [
+    overPlaces((driver, { tables: { events } }) => ({
+      async migrate(options) {
+        const wasOn = events.isRecording
+        const result = await driver.migrate(options)
+        const now = new Date('2500-01-01')
+        const all = { limit: 1000, reference: null, attempted: null, lastScopes: [], now, until: now }
+        const dropped = wasOn && !events.isRecording ? await driver.claimEvents(all) : []
+        const entries = dropped.map(({ id, claim }) => ({ id, claim, retryAt: null }))
+        await driver.settleEvents({ entries, now })
+        return result
+      },
+    })),
+    `${two} with events: are switched off and on again`,
+  ],
+
   'records no events in a process that was not configured to': [
     overPlaces((driver, { tables, isReopened }) =>
       !isReopened

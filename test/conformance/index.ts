@@ -7,6 +7,7 @@ import { CONCURRENT_SCENARIOS } from './properties/concurrent-scenarios.js'
 import { checkConcurrentCalls } from './properties/concurrent.js'
 import { SEQUENTIAL_SCENARIOS } from './properties/sequential-scenarios.js'
 import { checkSequentialCalls } from './properties/sequential.js'
+import { checkUnknownFields } from './properties/unknown-fields.js'
 import { skipTest } from './skip.js'
 import { storeFactories, type EmptyStore, type StoreFactory } from './store-factory.js'
 
@@ -27,8 +28,8 @@ const PROPERTY_TIME_LIMIT = 600_000
  * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
  */
 export function storeConformance(options: ConformanceOptions): void {
-  const runner = options.test ?? globalRunner('storeConformance')
   const settings = propertySettings(options)
+  const runner = options.test ?? globalRunner('storeConformance')
   const storesOf = storeFactories(options)
 
   runner.describe(`${options.name}: StorageObjectStore`, () => {
@@ -83,5 +84,6 @@ function scripts(): readonly ScriptTest[] {
       title: 'of workers that claim events at the same time settle each once, in order',
       run: checkClaims,
     },
+    { title: 'of calls with unknown fields are refused, and change nothing', run: checkUnknownFields },
   ]
 }

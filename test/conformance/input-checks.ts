@@ -1,3 +1,4 @@
+import type { Leftover, StorageObject } from '../../src/core/store/records.js'
 import type { MethodName } from './calls.js'
 import * as types from './field-types.js'
 import { INPUTS, type Field } from './inputs.js'
@@ -14,8 +15,28 @@ function checkedFields(method: MethodName): Record<string, CheckedField> {
   return atKey ? { ...REFERENCE, ...fields } : fields
 }
 
-/** The calls that refuse unknown fields. */
-const STRICT_METHODS: readonly MethodName[] = ['purgeExpired', 'purgeDeleted']
+/** The fields of a record, which every call ignores or takes. */
+const RECORD_FIELDS = [
+  ...['id', 'attemptId', 'scope', 'bucket', 'key', 'status', 'route', 'filename', 'contentType', 'size'],
+  ...['declaredSize', 'eTag', 'metadata', 'storageKey', 'uploadId', 'expiresAt', 'createdAt', 'updatedAt'],
+  ...['confirmedAt', 'deletedAt'],
+] as const satisfies readonly (keyof StorageObject)[]
+
+/** The calls that ignore fields of a record only in a whole row, because one of them alone looks like a filter. */
+const PURGES: readonly MethodName[] = ['purgeExpired', 'purgeDeleted']
+
+/** The calls that take a whole leftover. */
+const OF_LEFTOVERS: readonly MethodName[] = ['deferLeftover', 'forgetLeftover']
+const LEFTOVER_FIELDS = ['since', 'writableUntil', 'dueAt'] as const satisfies readonly (keyof Leftover)[]
+
+/** Returns the fields of a call, and all that its input may have. */
+export function fieldNamesOf(method: MethodName): {
+  readonly own: readonly string[]
+  readonly known: readonly string[]
+} {
+  const own = Object.keys(checkedFields(method))
+  return { own, known: [...own, ...RECORD_FIELDS, ...(OF_LEFTOVERS.includes(method) ? LEFTOVER_FIELDS : [])] }
+}
 
 /** Returns the names of the invalid fields of an input; `['input']` if it is not an object. */
 export function badFields(method: MethodName, input: unknown, now: Date): string[] {
@@ -23,10 +44,9 @@ export function badFields(method: MethodName, input: unknown, now: Date): string
   const given = input === undefined && !hasRequiredFields(method) ? {} : input
   if (typeof given !== 'object' || given === null) return ['input']
   const values = given as Record<string, unknown>
-  const known = fields.map(([name]) => name)
-  const unknown = STRICT_METHODS.includes(method)
-    ? Object.keys(values).filter((name) => !known.includes(name))
-    : []
+  const { own, known } = fieldNamesOf(method)
+  const accepted = PURGES.includes(method) && values['id'] == null ? own : known
+  const unknown = Object.keys(values).filter((name) => !accepted.includes(name) && values[name] != null)
   const isLeftOut = (name: string, { refusesNull }: CheckedField) =>
     (refusesNull === true && !(name in values)) ||
     (method === 'purgeDeleted' && name === 'before' && values['id'] != null && values[name] == null)

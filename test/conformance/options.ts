@@ -1,3 +1,5 @@
+import { namesOf } from '../../src/core/known-names.js'
+import { OptionChecks } from '../../src/core/option-checks.js'
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
 
 /** The functions of a test runner that the suite uses. Vitest, Jest, Mocha and `node:test` all have them. */
@@ -20,49 +22,49 @@ export interface ConformanceOptions {
     readonly events: boolean
   }) => StorageObjectStore | Promise<StorageObjectStore>
   /**
-   * Creates a store on a place that `migrate()` never ran on. Adapters without a schema leave it out: the suite then doesn't
-   * check what happens before `migrate()`.
+   * Creates a store on a place that `migrate()` never ran on, without the option `events` of the adapter. Adapters without a schema
+   * leave it out: the suite then doesn't check what happens before `migrate()`.
    */
   readonly createEmpty?:
-    | ((context: {
-        readonly now: () => Date
-        readonly events: boolean
-      }) => StorageObjectStore | Promise<StorageObjectStore>)
+    | ((context: { readonly now: () => Date }) => StorageObjectStore | Promise<StorageObjectStore>)
+    | null
     | undefined
   /**
    * Opens a second store on the place of a store that `createStore` returned, over a connection of its own if possible, as
-   * another process would: without repeating the option `events`. Concurrent scripts then use both stores.
+   * another process would: without the option `events` of the adapter, unless `events` is given. Concurrent scripts then use both
+   * stores.
    */
   readonly reopen?:
     | ((
         store: StorageObjectStore,
-        context: { readonly now: () => Date },
+        context: { readonly now: () => Date; readonly events?: boolean | undefined },
       ) => StorageObjectStore | Promise<StorageObjectStore>)
+    | null
     | undefined
   /** Changes the recorded usage of a scope directly in the database, to anything else that a usage can be. */
-  readonly tamper?: ((store: StorageObjectStore, scope: string) => unknown) | undefined
+  readonly tamper?: ((store: StorageObjectStore, scope: string) => unknown) | null | undefined
   /**
    * Checks what the outcomes of the driver report: `isRepeat` and `replaced` of a confirm, and `scopes`, if it has them. Needs stores that `createStore()` returned, each with a driver of its
    * own. Default `false`.
    */
-  readonly driver?: boolean | undefined
+  readonly driver?: boolean | null | undefined
   /** Called with every store after its case or run, whether that passed or failed; with those of `reopen` first. */
-  readonly close?: ((store: StorageObjectStore) => unknown) | undefined
+  readonly close?: ((store: StorageObjectStore) => unknown) | null | undefined
   /** Your test runner. Default: the globals `describe` and `it`. */
-  readonly test?: TestRunner | undefined
+  readonly test?: TestRunner | null | undefined
   /** Runs of each property, 1 or more. Default: 100, or fewer if a property would take more than 3 seconds. */
-  readonly numRuns?: number | undefined
+  readonly numRuns?: number | null | undefined
   /** Repeats the scripts of an earlier run. Default: the environment variable `CONFORMANCE_SEED`, else a random seed. */
-  readonly seed?: number | undefined
+  readonly seed?: number | null | undefined
   /**
    * Repeats one script of the seed. Failure reports print it. Default: the environment variable `CONFORMANCE_PATH`. A number
    * alone starts every property at that run.
    */
-  readonly path?: string | undefined
+  readonly path?: string | null | undefined
   /** Whether to search for a shorter script that fails. Default `true`. */
-  readonly shrink?: boolean | undefined
+  readonly shrink?: boolean | null | undefined
   /** Longest pause in milliseconds before each concurrent call, for stores over a network. Default 0. */
-  readonly delays?: number | undefined
+  readonly delays?: number | null | undefined
 }
 
 /** The options of the properties, with defaults applied. */
@@ -98,29 +100,27 @@ const DEFAULT_RUNS = 100
 /** Keeps the default run over a network short. */
 const DEFAULT_TIME_LIMIT = 3000
 
+const OPTIONS = namesOf<ConformanceOptions>({
+  ...{ name: true, createStore: true, createEmpty: true, reopen: true, tamper: true, driver: true },
+  ...{ close: true, test: true, numRuns: true, seed: true, path: true, shrink: true, delays: true },
+})
+const checks = new OptionChecks('storeConformance')
+
 /** @throws TypeError for an invalid option. */
 export function propertySettings(options: ConformanceOptions): PropertySettings {
-  const { createStore, numRuns = DEFAULT_RUNS, seed, shrink = true, delays = 0, driver } = options
+  checks.options(options, OPTIONS)
+  checks.requiredFunction('createStore', options.createStore)
+  for (const name of ['createEmpty', 'reopen', 'tamper', 'close'] as const)
+    checks.function(name, options[name])
+  checks.boolean('driver', options.driver)
   const path = options.path ?? environment('CONFORMANCE_PATH')
-  if (typeof createStore !== 'function')
-    throw new TypeError(`\`createStore\` must be a function (got ${String(createStore)}).`)
-  for (const name of ['createEmpty', 'reopen', 'tamper'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'function')
-      throw new TypeError(`\`${name}\` must be a function (got ${String(options[name])}).`)
-  }
-  if (driver !== undefined && typeof driver !== 'boolean')
-    throw new TypeError(`\`driver\` must be true or false (got ${String(driver)}).`)
-  if (!Number.isInteger(numRuns) || numRuns < 1)
-    throw new TypeError(`\`numRuns\` must be an integer of 1 or more (got ${String(numRuns)}).`)
-  if (!Number.isInteger(delays) || delays < 0)
-    throw new TypeError(`\`delays\` must be an integer of 0 or more (got ${String(delays)}).`)
   return {
-    numRuns,
-    timeLimit: options.numRuns === undefined ? DEFAULT_TIME_LIMIT : Infinity,
-    seed: seed ?? seedOfEnvironment() ?? Math.floor(Math.random() * 2 ** 31),
+    numRuns: checks.integer('numRuns', options.numRuns ?? DEFAULT_RUNS, 1, Number.MAX_SAFE_INTEGER),
+    timeLimit: options.numRuns == null ? DEFAULT_TIME_LIMIT : Infinity,
+    seed: options.seed ?? seedOfEnvironment() ?? Math.floor(Math.random() * 2 ** 31),
     ...pathOf(path),
-    shrink,
-    delays,
+    shrink: checks.boolean('shrink', options.shrink) ?? true,
+    delays: checks.integer('delays', options.delays ?? 0, 0, Number.MAX_SAFE_INTEGER),
     script: 0,
   }
 }
@@ -130,7 +130,7 @@ function pathOf(path: string | undefined): Pick<PropertySettings, 'path' | 'repl
   if (path === undefined || /^\d+$/.test(path)) return { path, replay: null }
   const [, script, run, commands = ''] = REPLAY.exec(path) ?? []
   if (script === undefined || run === undefined)
-    throw new TypeError(`\`path\` must be one that a failure report printed (got "${path}").`)
+    throw checks.error(`path must be one that a failure report printed (got "${path}").`)
   return { path: undefined, replay: { script: Number(script), path: run, commands } }
 }
 

@@ -31,9 +31,10 @@ export class Place {
     return this.#options.reopen != null
   }
 
-  /** Opens another store on the same place. */
-  async reopen(): Promise<StorageObjectStore> {
-    const store = await this.#limit.of('reopen', this.#options.reopen!(this.#store, { now: this.#now }))
+  /** Opens another store on the same place, whose `migrate()` switches events on or off if `events` is given. */
+  async reopen(options: { readonly events?: boolean } = {}): Promise<StorageObjectStore> {
+    const context = { now: this.#now, ...options }
+    const store = await this.#limit.of('reopen', this.#options.reopen!(this.#store, context))
     if (store === this.#store)
       throw new TypeError('`reopen` must return a new store on the same place (got the same store).')
     this.#reopened.push(store)

@@ -39,14 +39,13 @@ export function storeFactories(options: ConformanceOptions): (test: string) => S
     let hasHung = false
 
     async function withNewStore<T>(
-      create: typeof createStore,
-      events: boolean,
+      create: (context: { readonly now: () => Date }) => StorageObjectStore | Promise<StorageObjectStore>,
       use: (empty: EmptyStore) => Promise<T>,
     ): Promise<T> {
       const limit = new CallLimit(test, failures)
       try {
         const clock = new ManualClock()
-        const store = await limit.of('createStore', create({ now: clock.now, events }))
+        const store = await limit.of('createStore', create({ now: clock.now }))
         const place = new Place(options, store, clock.now, limit)
         const used = use({ store: limit.ofStore(store), clock, place })
         const close = () => place.close()
@@ -62,8 +61,8 @@ export function storeFactories(options: ConformanceOptions): (test: string) => S
     }
 
     return {
-      withStore: (events, use) => withNewStore(createStore, events, use),
-      withoutSchema: (use) => withNewStore(createEmpty!, false, use),
+      withStore: (events, use) => withNewStore((context) => createStore({ ...context, events }), use),
+      withoutSchema: (use) => withNewStore(createEmpty!, use),
       hasHung: () => hasHung,
     }
   }

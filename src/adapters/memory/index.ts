@@ -1,3 +1,4 @@
+import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
@@ -16,17 +17,22 @@ export interface MemoryAdapterOptions {
   readonly events?: boolean | null | undefined
 }
 
+const OPTIONS = namesOf<MemoryAdapterOptions>({ now: true, objects: true, events: true })
+const checks = new OptionChecks('memoryAdapter')
+
 /**
  * Creates a store in the memory of this process, for tests and for trying things out. It behaves like a database, but
  * loses its data when the process ends.
  *
  * @throws StorageError `VALIDATION_ERROR` if a record in `objects` is invalid.
- * @throws TypeError if `events` is not a boolean.
+ * @throws TypeError if another option is invalid.
  */
-export function memoryAdapter(options: MemoryAdapterOptions = {}): StorageObjectStore {
-  const now = options.now ?? (() => new Date())
-  const events = new OptionChecks('memoryAdapter').boolean('events', options.events) ?? false
+export function memoryAdapter(options?: MemoryAdapterOptions | null): StorageObjectStore {
+  const given = checks.optionalOptions(options, OPTIONS)
+  const now = checks.function('now', given.now) ?? (() => new Date())
+  const events = checks.boolean('events', given.events) ?? false
+  const objects = checks.array('objects', given.objects) ?? []
   const tables = new Tables({ events })
-  seed(tables, options.objects ?? [], new Date(now()))
+  seed(tables, objects, new Date(now()))
   return createStore(createMemoryDriver(tables), { now })
 }

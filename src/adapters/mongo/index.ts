@@ -2,8 +2,9 @@ import type { Db } from 'mongodb'
 import { utf8Length } from '../../core/bytes.js'
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
+import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
-import { shownHandle } from '../../core/store/validation/checks.js'
+import { shown, shownHandle } from '../../core/store/validation/checks.js'
 import { lateDriver } from '../shared/late-driver.js'
 import { openNamespace } from './connection/namespace.js'
 import { createMongoDriver } from './driver.js'
@@ -30,16 +31,18 @@ const TIMEOUT = 30_000
 
 export interface MongoAdapterOptions {
   /** Prefix of the names of the adapter's five collections. Default: `svc_db_`. */
-  readonly collectionPrefix?: string | undefined
+  readonly collectionPrefix?: string | null | undefined
   /** Returns the current time. Default: the system clock. */
-  readonly now?: (() => Date) | undefined
+  readonly now?: (() => Date) | null | undefined
   /**
    * Whether changes are recorded as events. `migrate()` stores it in the database, and from then on all processes act
    * on it, whatever their own option: within a minute, those of 1.6 or later. Left out, it stays as it is; at first,
    * events are off. If processes migrate with and without `true` at the same time, events are on.
    */
-  readonly events?: boolean | undefined
+  readonly events?: boolean | null | undefined
 }
+
+const OPTIONS = namesOf<MongoAdapterOptions>({ collectionPrefix: true, now: true, events: true })
 
 /**
  * Creates a store in MongoDB 5.0 or later, on a replica set (one member is enough), from a `Db` of the driver
@@ -53,20 +56,21 @@ export interface MongoAdapterOptions {
  * the server can read from one moment by default.
  *
  * @throws TypeError if `db` is neither a `Db` nor a function, if no collection name can start with
- * `collectionPrefix`, or if `events` is not a boolean.
+ * `collectionPrefix`, or if another option is invalid.
  */
 export function mongoAdapter(
   db: MongoDatabase | MongoDatabaseSource,
-  options: MongoAdapterOptions = {},
+  options?: MongoAdapterOptions | null,
 ): StorageObjectStore {
-  const { collectionPrefix = DEFAULT_PREFIX, now, events } = options
-  const prefix = checkPrefix(collectionPrefix)
+  const { collectionPrefix, now, events } = checks.optionalOptions(options, OPTIONS)
+  const prefix = checkPrefix(collectionPrefix ?? DEFAULT_PREFIX)
+  const clock = checks.function('now', now)
   const checked = { timeout: TIMEOUT, events: checks.boolean('events', events) }
   const open = (given: Db) => createMongoDriver({ namespace: openNamespace(given, prefix), ...checked })
   const driver = isSource(db)
     ? lateDriver({ find: checkedSource(db), notOpen: NOT_OPEN, open })
     : open(checkDatabase(`db must be ${A_DATABASE}, or a function that returns one`, db))
-  return createStore(driver, { now })
+  return createStore(driver, { now: clock })
 }
 
 const A_DATABASE = 'a Db of mongodb 6 or later'
@@ -109,10 +113,10 @@ const LONGEST_PREFIX = 100
 
 function checkPrefix(prefix: string): string {
   if (typeof prefix !== 'string') {
-    throw new TypeError(`collectionPrefix must be a string (got ${typeof prefix}).`)
+    throw checks.error(`collectionPrefix must be a string (got ${shown(prefix)}).`)
   }
   if (utf8Length(prefix) > LONGEST_PREFIX || /[$\0]|^\.|^system\.|\.\./.test(prefix)) {
-    throw new TypeError(
+    throw checks.error(
       `collectionPrefix must have at most ${LONGEST_PREFIX} bytes, must not contain "$", NUL or "..", and must not start with "." or "system." (got ${JSON.stringify(prefix)}).`,
     )
   }

@@ -1,3 +1,4 @@
+import { namesOf, type KnownNames } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
@@ -56,6 +57,16 @@ export interface PostgresAdapterOptions extends PostgresSchemaOptions {
   readonly now?: (() => Date) | null | undefined
 }
 
+const SCHEMA_OPTIONS = { schema: true, events: true } as const satisfies Record<
+  keyof PostgresSchemaOptions,
+  true
+>
+const ADAPTER_NAMES = namesOf<PostgresAdapterOptions>({
+  ...SCHEMA_OPTIONS,
+  ...{ readPool: true, namedStatements: true, now: true },
+})
+const SCHEMA_NAMES = namesOf<PostgresSchemaOptions>(SCHEMA_OPTIONS)
+
 /**
  * Creates a store in PostgreSQL over a `pg` Pool (or a Client, or anything with the same `query` and `connect`), over an
  * instance of `postgres` (postgres.js), or in PGlite. Call `migrate()` once before any other method. You configure and
@@ -72,7 +83,7 @@ export function postgresAdapter(
   pool: PostgresHandle | PostgresSource,
   options?: PostgresAdapterOptions | null,
 ): StorageObjectStore {
-  const { schema, events } = checkSchemaOptions('postgresAdapter', options)
+  const { schema, events } = checkSchemaOptions('postgresAdapter', options, ADAPTER_NAMES)
   const { readPool, namedStatements, now } = options ?? {}
   const checks = new OptionChecks('postgresAdapter')
   const named = checks.boolean('namedStatements', namedStatements) ?? true
@@ -101,15 +112,18 @@ export function postgresAdapter(
  * @throws TypeError for an invalid option.
  */
 export function postgresSchema(options?: PostgresSchemaOptions | null): string {
-  const { schema, events } = checkSchemaOptions('postgresSchema', options)
+  const { schema, events } = checkSchemaOptions('postgresSchema', options, SCHEMA_NAMES)
   return schemaText(SCHEMA, schema, events)
 }
 
 /** @throws TypeError that names the option, its value and what is allowed. */
-function checkSchemaOptions(caller: string, options: unknown) {
+function checkSchemaOptions(
+  caller: string,
+  options: PostgresSchemaOptions | null | undefined,
+  known: KnownNames,
+) {
   const checks = new OptionChecks(caller)
-  const given = (options ?? {}) as PostgresSchemaOptions
-  checks.options(given)
+  const given = checks.optionalOptions(options, known)
   return {
     schema: schemaName(caller, given.schema ?? 'svc_db'),
     events: checks.boolean('events', given.events),

@@ -1,3 +1,4 @@
+import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import { createReport, type ErrorListener } from '../../core/reporter.js'
 import { partsOf } from '../../core/store/store-parts.js'
@@ -34,6 +35,7 @@ export interface RedisUsageCacheOptions {
   readonly onError?: ErrorListener | null | undefined
 }
 
+const OPTIONS = namesOf<RedisUsageCacheOptions>({ ttlSeconds: true, prefix: true, onError: true })
 const checks = new OptionChecks('redisUsageCache')
 
 /**
@@ -47,7 +49,7 @@ const checks = new OptionChecks('redisUsageCache')
 export function redisUsageCache(
   store: StorageObjectStore,
   redis: RedisClient,
-  options: RedisUsageCacheOptions = {},
+  options?: RedisUsageCacheOptions | null,
 ): StorageObjectStore {
   const parts = partsOf(store)
   if (parts === null) {
@@ -58,20 +60,22 @@ export function redisUsageCache(
   const has = (method: string) => typeof (Object(redis) as Record<string, unknown>)[method] === 'function'
   if (!has('evalsha') || !has('eval'))
     throw checks.error('redis must be a client of ioredis, a Redis or a Cluster.')
-  const ttlSeconds = checks.integer('ttlSeconds', options.ttlSeconds ?? DEFAULT_TTL, 1, MAX_TTL)
-  const prefix = options.prefix ?? DEFAULT_PREFIX
+  const given = checks.optionalOptions(options, OPTIONS)
+  const ttlSeconds = checks.integer('ttlSeconds', given.ttlSeconds ?? DEFAULT_TTL, 1, MAX_TTL)
+  const prefix = given.prefix ?? DEFAULT_PREFIX
   // A brace would end the hash tag, which keeps all keys on one node of a cluster.
   if (typeof prefix !== 'string' || !/^[^{}]+$/u.test(prefix) || prefix.length > MAX_PREFIX) {
     throw checks.error(
       `prefix must be a string of 1 to ${MAX_PREFIX} characters without braces (got ${shown(prefix)}).`,
     )
   }
+  const onError = checks.function('onError', given.onError)
 
   return cachedStore(parts, {
     redis,
     prefix,
     ttlMilliseconds: ttlSeconds * 1000,
     timeout: TIMEOUT,
-    report: createReport(options.onError),
+    report: createReport(onError),
   })
 }

@@ -11,7 +11,8 @@ export interface Served {
 const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
 
 /** @throws TypeError unless the argument has a `handler` and a `basePath`. */
-export function checkServed({ handler, basePath }: Served, binding: string) {
+export function checkServed(served: Served, binding: string) {
+  const { handler, basePath } = Object(served) as Partial<Served>
   if (typeof handler !== 'function' || typeof basePath !== 'string') {
     throw new TypeError(`${binding} expects the result of createS3Server() or db().`)
   }

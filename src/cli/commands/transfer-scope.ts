@@ -1,9 +1,10 @@
 import { runTransfer } from '../../server/jobs/transfer-scope.js'
 import { printable } from '../../core/printable.js'
+import { checkText } from '../../core/store/validation/checks.js'
 import { contextOf } from '../bucket.js'
 import { REPEAT, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { EXIT } from '../exit.js'
+import { EXIT, UsageError } from '../exit.js'
 import { counted } from '../format.js'
 
 interface TransferScopeOptions {
@@ -34,6 +35,8 @@ export function addTransferScope(cli: Cli): void {
     .action(({ from, to, maxBytes, maxFiles }: TransferScopeOptions) =>
       cli.withDatabase(async (session) => {
         const { store } = session
+        if (from === to) throw new UsageError('--to must be another scope than --from.')
+        checkText('scope', to, '--to')
         const total = await store.countByScope(from, 'active')
         const { failures } = await runJob(
           session,

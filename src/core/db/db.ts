@@ -4,9 +4,8 @@ import type { RecordKeeper, ServerEnvironment, ServerPlugin } from '../plugin.js
 import type { StorageObject } from '../store/records.js'
 import { createReport, type Report } from '../reporter.js'
 import type { StorageObjectStore } from '../store/contract.js'
-import { readCommand } from '../store/inputs/fields.js'
+import { readCommand, refuseUnknown, type Fields } from '../store/inputs/fields.js'
 import * as inputs from '../store/inputs/index.js'
-import { checkObject } from '../store/validation/checks.js'
 import { dbEndpoints } from './endpoints.js'
 import { checkDbOptions, type DbOptions } from './options.js'
 import { createRecordKeeper } from './record-keeper.js'
@@ -76,7 +75,7 @@ export function db(options: DbOptions): DbPlugin {
   }
 
   const alone = install({
-    basePath: checkBasePath('db()', options.basePath ?? DEFAULT_BASE_PATH),
+    basePath: checkBasePath('db', options.basePath ?? DEFAULT_BASE_PATH),
     bucket: options.bucket ?? null,
     report: createReport(null),
     now: () => new Date(),
@@ -84,22 +83,27 @@ export function db(options: DbOptions): DbPlugin {
   return { id: 'db', install, ...alone.context }
 }
 
+/** The quota is that of `db()`. */
+const { quota: _reserveQuota, ...RESERVE } = inputs.RESERVE
+const { quota: _confirmQuota, ...CONFIRM } = inputs.CONFIRM
+
 function writesFor(
   records: RecordKeeper,
   report: Report,
   defaultBucket: string | null,
   now: () => Date,
 ): Pick<DbContext, 'reserve' | 'confirm' | 'release' | 'remove'> {
-  /** Fills in scope and bucket. The store rejects a missing bucket. */
+  /** Fills in scope and bucket. The store rejects a missing bucket. `fields` are those that the call takes. */
   async function forCaller<Input extends { readonly bucket?: string | null | undefined }, Result>(
     operation: string,
+    fields: Fields,
     request: Request,
     input: Input,
     act: (input: Input & { bucket: string; scope: string }) => Promise<Result>,
   ): Promise<Result> {
     try {
       const scope = await records.resolveScope(request)
-      checkObject('input', input)
+      refuseUnknown(fields, input)
       return await act({ ...input, scope, bucket: (input.bucket ?? defaultBucket)! })
     } catch (thrown) {
       const error = toStorageError(thrown)
@@ -110,7 +114,7 @@ function writesFor(
 
   return {
     reserve: (request, input) =>
-      forCaller('db.reserve', request, input, async (filled) => {
+      forCaller('db.reserve', RESERVE, request, input, async (filled) => {
         const expiresAt = input.expiresAt ?? new Date(now().getTime() + records.pendingTtlSeconds * 1000)
         // Bad input is rejected before the application is asked for a quota.
         readCommand(inputs.RESERVE, { ...filled, expiresAt }, now())
@@ -119,17 +123,17 @@ function writesFor(
       }),
 
     confirm: (request, input) =>
-      forCaller('db.confirm', request, input, async (filled) => {
+      forCaller('db.confirm', CONFIRM, request, input, async (filled) => {
         readCommand(inputs.CONFIRM, filled, now())
         const quota = await records.quotaOf(filled.scope, request)
         return records.confirm({ ...filled, quota }, request)
       }),
 
     release: (request, input) =>
-      forCaller('db.release', request, input, (filled) => records.objects.release(filled)),
+      forCaller('db.release', inputs.RELEASE, request, input, (filled) => records.objects.release(filled)),
 
     remove: (request, input) =>
-      forCaller('db.remove', request, input, (filled) =>
+      forCaller('db.remove', inputs.REMOVE, request, input, (filled) =>
         records.remove({ ...filled, mode: input.mode ?? records.deleteMode }, request),
       ),
   }

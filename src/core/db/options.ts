@@ -1,12 +1,13 @@
 import { checkBasePath } from '../http/handler.js'
 import type { OperationObserver } from '../observer.js'
+import { namesOf } from '../known-names.js'
 import { OptionChecks } from '../option-checks.js'
 import type { Quota, StorageObject } from '../store/records.js'
 import type { ErrorListener } from '../reporter.js'
 import type { ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
 import type { MayRead } from './read-access.js'
-import { checkQuota, shown } from '../store/validation/checks.js'
+import { shown } from '../store/validation/checks.js'
 
 /** A fixed quota for every scope, or a function that returns the quota of one scope. `null` means unlimited. */
 export type QuotaSource = Quota | ((scope: string, request: Request) => Quota | null | Promise<Quota | null>)
@@ -67,9 +68,18 @@ export interface DbOptions {
   readonly now?: (() => Date) | null | undefined
 }
 
-const checks = new OptionChecks('db()')
+const OPTIONS = namesOf<DbOptions>({
+  ...{ client: true, resolveScope: true, quota: true, mayRead: true, usageEndpoint: true },
+  ...{ pendingTtlSeconds: true, deleteMode: true, bucket: true, hooks: true, basePath: true },
+  ...{ onError: true, onOperation: true, now: true },
+})
+const HOOK_NAMES = ['onReserved', 'onActivated', 'onDeleted'] as const
+const HOOKS = namesOf<DbHooks>({ onReserved: true, onActivated: true, onDeleted: true })
+
+const checks = new OptionChecks('db')
 
 export function checkDbOptions(options: DbOptions): void {
+  checks.options(options, OPTIONS)
   const { client, resolveScope, quota, pendingTtlSeconds, deleteMode, bucket, basePath, hooks } = options
   if (typeof client?.reserve !== 'function') {
     throw checks.error(`client must be a store, such as postgresAdapter(pool) (got ${shown(client)}).`)
@@ -79,19 +89,17 @@ export function checkDbOptions(options: DbOptions): void {
       `resolveScope must be a function that returns a scope or null (got ${shown(resolveScope)}).`,
     )
   }
-  if (typeof quota !== 'function') checks.valid(() => checkQuota('quota', quota))
+  if (typeof quota !== 'function') checks.quota('quota', quota)
   checks.function('mayRead', options.mayRead)
   checks.boolean('usageEndpoint', options.usageEndpoint)
   if (!(pendingTtlSeconds == null || (Number.isSafeInteger(pendingTtlSeconds) && pendingTtlSeconds > 0))) {
     throw checks.error(`pendingTtlSeconds must be a positive integer (got ${shown(pendingTtlSeconds)}).`)
   }
-  if (!(deleteMode == null || deleteMode === 'soft' || deleteMode === 'hard')) {
-    throw checks.error(`deleteMode must be "soft" or "hard" (got ${shown(deleteMode)}).`)
-  }
+  checks.oneOf('deleteMode', deleteMode, ['soft', 'hard'])
   if (bucket != null) checks.text('bucket', bucket, 'bucket')
-  if (basePath != null) checkBasePath('db()', basePath)
-  checks.function('onOperation', options.onOperation)
-  for (const hook of ['onReserved', 'onActivated', 'onDeleted'] as const) {
-    checks.function(`hooks.${hook}`, hooks?.[hook])
-  }
+  if (basePath != null) checkBasePath('db', basePath)
+  for (const name of ['onError', 'onOperation', 'now'] as const) checks.function(name, options[name])
+  if (hooks == null) return
+  checks.nested('hooks', hooks, HOOKS)
+  for (const hook of HOOK_NAMES) checks.function(`hooks.${hook}`, hooks[hook])
 }

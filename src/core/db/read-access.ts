@@ -12,10 +12,15 @@ export type MayReadContext = AuthorizeContext & { readonly operation: ReadOperat
 export type MayRead = (object: StorageObject, context: MayReadContext) => boolean | Promise<boolean>
 
 export function createReadAccess(objects: StorageObjectStore, mayRead: MayRead | null): ReadAccess {
-  async function lookUp(input: NamedObject & { readonly scope: string | null }, states: 'active' | 'live') {
-    const found = await ('id' in input
-      ? objects.findById(input)
-      : objects[states === 'active' ? 'findActive' : 'find'](input))
+  /** Passes on what names the object, because the input of an endpoint has more fields. */
+  async function lookUp(named: NamedObject, scope: string | null, states: 'active' | 'live') {
+    const found = await ('id' in named
+      ? objects.findById({ id: named.id, scope })
+      : objects[states === 'active' ? 'findActive' : 'find']({
+          bucket: named.bucket,
+          key: named.key,
+          scope,
+        }))
     const isWanted = found?.status === 'active' || (found?.status === 'pending' && states === 'live')
     return isWanted ? found : null
   }
@@ -25,7 +30,7 @@ export function createReadAccess(objects: StorageObjectStore, mayRead: MayRead |
 
     async find(named, states, call) {
       // Without `mayRead`, the store need only look for objects of the caller.
-      const object = await lookUp({ ...named, scope: mayRead ? null : call.scope }, states)
+      const object = await lookUp(named, mayRead ? null : call.scope, states)
       const isReadable =
         object !== null &&
         (object.scope === call.scope ||

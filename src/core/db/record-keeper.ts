@@ -6,7 +6,8 @@ import type { ConfirmInput } from '../store/contract.js'
 import { copyObject, type Quota } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope, resolveScopeOnce } from '../scope.js'
-import { quotaFlaw } from '../store/validation/checks.js'
+import { quotaFlaw, QUOTA_NAMES, shown, type QuotaLimits } from '../store/validation/checks.js'
+import { nearestName } from '../known-names.js'
 import { createReadAccess } from './read-access.js'
 import type { DbHooks, DbOptions } from './options.js'
 
@@ -69,10 +70,7 @@ export function createRecordKeeper(
       } catch (cause) {
         throw refusalOf(cause) ?? failureOf('The quota function', cause)
       }
-      // Only an explicit `null` means "unlimited". `undefined` is probably a forgotten return statement.
-      const flaw = result === null ? null : quotaFlaw('The result of the quota function', result)
-      if (flaw) throw new StorageError('INTERNAL_ERROR', { message: `${flaw}.` })
-      return result
+      return limitsOf(result)
     },
 
     async reserve(input, request) {
@@ -98,4 +96,27 @@ export function createRecordKeeper(
       return object
     },
   }
+}
+
+const RESULT = 'The result of the quota function'
+
+/** Returns the limits in what a quota function returned, which may be a row of a plans table. @throws StorageError `INTERNAL_ERROR` */
+function limitsOf(result: Quota | null): QuotaLimits | null {
+  // Only an explicit `null` means "unlimited". `undefined` is probably a forgotten return statement.
+  if (result === null) return null
+  const flaw = quotaFlaw(RESULT, result) ?? misspeltLimit(result)
+  if (flaw !== null) throw new StorageError('INTERNAL_ERROR', { message: `${flaw}.` })
+  const { maxBytes, maxFiles } = result
+  return { maxBytes: maxBytes ?? null, maxFiles: maxFiles ?? null }
+}
+
+/** Finds what would mean "unlimited" by mistake: a name that is nearly that of a limit, or other fields alone. */
+function misspeltLimit(result: Quota): string | null {
+  const others = Object.entries(result).filter(([name, value]) => !QUOTA_NAMES.has(name) && value != null)
+  for (const [name] of others) {
+    const meant = nearestName(name, QUOTA_NAMES)
+    if (meant !== null) return `${RESULT} must have ${meant} instead of ${shown(name)}`
+  }
+  const hasLimit = result.maxBytes !== undefined || result.maxFiles !== undefined
+  return others.length === 0 || hasLimit ? null : `${RESULT} must have maxBytes or maxFiles, if only as null`
 }

@@ -1,6 +1,7 @@
 import { StorageError, toStorageError } from '../errors.js'
 import { createObserve, type ObservedResponse, type OperationObserver } from '../observer.js'
 import type { Report } from '../reporter.js'
+import { shown } from '../store/validation/checks.js'
 import type { Endpoint, Exchange, OperationSubject } from './endpoint.js'
 import { parseQuery } from './query.js'
 import { bodyOf, isFailedBody, readJsonObject, type RequestBody } from './request-body.js'
@@ -178,7 +179,7 @@ export function checkBasePath(caller: string, basePath: unknown): string {
   const path = typeof basePath === 'string' ? withoutTrailingSlash(basePath) : null
   if (path === null || (path !== '' && !isPathname(path))) {
     throw new TypeError(
-      `${caller}: basePath must be a path such as "${DEFAULT_BASE_PATH}" (got ${JSON.stringify(basePath)}).`,
+      `${caller}: basePath must be a path such as "${DEFAULT_BASE_PATH}" (got ${shown(basePath)}).`,
     )
   }
   return path

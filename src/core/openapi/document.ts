@@ -4,6 +4,8 @@ import type { HttpFields } from '../http/fields.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { tableOf, withoutTrailingSlash, type Handler } from '../http/handler.js'
 import type { JsonSchema, JsonValue } from '../json.js'
+import { namesOf } from '../known-names.js'
+import { OptionChecks } from '../option-checks.js'
 import { nullable, OBJECT_SCHEMA, SIGNED_URL, withProperties } from './schemas.js'
 
 export interface OpenApiOptions {
@@ -48,21 +50,25 @@ const ERRORS_OF_ALL: readonly ErrorCode[] = [
   'DATABASE_UNAVAILABLE',
 ]
 
+const OPTIONS = namesOf<OpenApiOptions>({ title: true, version: true, serverURL: true })
+const checks = new OptionChecks('openApiDocument')
+
 /**
  * Returns the OpenAPI document of a server, or of a `db()` used on its own. It lists exactly the endpoints in the router's
  * table.
  *
- * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
+ * @throws TypeError unless the argument is the result of `createS3Server` or `db`, or if an option is invalid.
  */
 export function openApiDocument(
   s3: { readonly handler: Handler },
-  options: OpenApiOptions = {},
+  options?: OpenApiOptions | null,
 ): OpenApiDocument {
   const table = tableOf(s3?.handler)
   if (!table) {
-    throw new TypeError('openApiDocument: the first argument must be the result of createS3Server() or db().')
+    throw checks.error('the first argument must be the result of createS3Server() or db().')
   }
-  const { title, version, serverURL } = options
+  const { title, version, serverURL } = checks.optionalOptions(options, OPTIONS)
+  for (const [name, value] of Object.entries({ title, version, serverURL })) checks.string(name, value)
   const url = withoutTrailingSlash(serverURL ?? '') + table.basePath
   return {
     openapi: '3.1.0',

@@ -47,8 +47,8 @@ export interface MigrationResult {
  * Every call is atomic and safe under concurrency, across processes: after a crash it has happened completely or not at
  * all. Purges are atomic per row, and `repairUsage` is atomic per scope.
  *
- * Every call can reject with a `StorageError`: `VALIDATION_ERROR` for bad input (`params.field` names the field, and
- * nothing was sent to the database) or `DATABASE_UNAVAILABLE`. Further codes are listed at each method.
+ * Every call can reject with a `StorageError`: `VALIDATION_ERROR` for bad input or an unknown field (`params.field` names the field,
+ * and nothing was sent to the database; the fields of a record are known everywhere, so whole rows can be passed) or `DATABASE_UNAVAILABLE`. Further codes are listed at each method.
  */
 export interface StorageObjectStore {
   /**
@@ -153,7 +153,7 @@ export interface StorageObjectStore {
   listExpired(input?: inputs.ListExpiredInput): Promise<StorageObject[]>
   /**
    * Removes expired reservations and returns them, in the order of {@link listExpired}. Of several concurrent calls, exactly one
-   * returns each row. Refuses unknown fields, because a misspelled filter would remove too much.
+   * returns each row. Refuses a field of a record that is no filter here, unless the input has its `id`.
    */
   purgeExpired(input?: inputs.PurgeExpiredInput): Promise<StorageObject[]>
   /** Lists leftovers, oldest first (by `since`, then `attemptId`), or those that are due, if `dueBefore` is given. */
@@ -164,8 +164,8 @@ export interface StorageObjectStore {
   deferLeftover(input: inputs.DeferLeftoverInput): Promise<boolean>
   /**
    * Deletes history up to the date `before`, or of the object with this `id`, and returns the number of rows. All filters that
-   * are given apply. Deletes the earliest deletion first, then the lowest `id`. Refuses unknown fields, because a misspelled
-   * filter would delete too much.
+   * are given apply. Deletes the earliest deletion first, then the lowest `id`. Refuses a field of a record that is no filter
+   * here, unless the input has an `id`.
    *
    * @example
    * await store.purgeDeleted({ id, scope }) // one object

@@ -1,5 +1,6 @@
 import { encodeCursor, encodeEventCursor } from './cursor.js'
-import type { ConfirmInput, SettleEventInput, StorageObjectStore } from './contract.js'
+import { namesOf } from '../known-names.js'
+import type { ConfirmInput, MigrateOptions, SettleEventInput, StorageObjectStore } from './contract.js'
 import type { StoreDriver } from './driver.js'
 import { checkDriver } from './driver-check.js'
 import { readCommand, readQuery, type Fields, type ReadOf } from './inputs/fields.js'
@@ -16,17 +17,21 @@ export interface CreateStoreOptions {
   readonly now?: (() => Date) | null | undefined
 }
 
+const OPTIONS = namesOf<CreateStoreOptions>({ now: true })
+const checks = new OptionChecks('createStore')
+const MIGRATE_OPTIONS = namesOf<MigrateOptions>({ signal: true, onProgress: true })
 const migrateChecks = new OptionChecks('migrate')
 
 /**
  * Creates the public store of a driver. It validates and completes every input, creates ids, encodes and decodes cursors,
  * builds pages and turns refusals into errors, so all adapters accept and return the same.
  *
- * @throws TypeError if the driver lacks a method.
+ * @throws TypeError if the driver lacks a method, or for an invalid option.
  */
-export function createStore(driver: StoreDriver, options: CreateStoreOptions = {}): StorageObjectStore {
+export function createStore(driver: StoreDriver, options?: CreateStoreOptions | null): StorageObjectStore {
   checkDriver(driver)
-  const clock = options.now ?? (() => new Date())
+  const given = checks.optionalOptions(options, OPTIONS)
+  const clock = checks.function('now', given.now) ?? (() => new Date())
   // A copy, because rows keep the Date, and a test may change the one its clock returns.
   const now = () => new Date(clock())
 
@@ -119,14 +124,12 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
         : driver.listLeftovers(readQuery(inputs.LIST_LEFTOVERS, input ?? {}))
     },
 
-    deferLeftover: async (input) => driver.deferLeftover(readQuery(inputs.DEFER_LEFTOVER, input)),
-    forgetLeftover: async (input) =>
-      driver.forgetLeftover(readQuery(inputs.FORGET_LEFTOVER, input).attemptId),
+    deferLeftover: async (input) => driver.deferLeftover(inputs.deferLeftoverCommand(input)),
+    forgetLeftover: async (input) => driver.forgetLeftover(inputs.forgottenAttempt(input)),
     purgeDeleted: async (input) => (await driver.purgeDeleted(inputs.purgeDeletedCommand(input))).dropped,
 
     async migrate(options) {
-      const given = options ?? {}
-      migrateChecks.options(given)
+      const given = migrateChecks.optionalOptions(options, MIGRATE_OPTIONS)
       const signal = migrateChecks.signal(given.signal)
       const onProgress = migrateChecks.function('onProgress', given.onProgress)
       signal?.throwIfAborted()

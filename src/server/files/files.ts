@@ -1,18 +1,19 @@
 import { toStorageError } from '../../core/errors.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { checkObject } from '../../core/store/validation/checks.js'
+import { refuseUnknownNames } from '../../core/store/inputs/fields.js'
 import { removeObject } from '../objects.js'
 import type { RouteTable } from '../upload-routes/options.js'
 import type { ServerDependencies } from '../dependencies.js'
 import { CallerError } from './caller.js'
 import { downloadURL, getFile } from './get.js'
-import type {
-  DeleteFileInput,
-  DownloadURLInput,
-  FileURL,
-  GetFileInput,
-  OpenFile,
-  PutFileInput,
+import {
+  DELETE_INPUT,
+  type DeleteFileInput,
+  type DownloadURLInput,
+  type FileURL,
+  type GetFileInput,
+  type OpenFile,
+  type PutFileInput,
 } from './inputs.js'
 import { putFile } from './put.js'
 
@@ -20,7 +21,7 @@ import { putFile } from './put.js'
  * Reads and writes files without a browser, for jobs, imports, tests and pages that a server renders.
  *
  * The caller is trusted: guards and `resolveScope` are not called. Hooks are, without a `request`, and `onError` gets every 5xx
- * error. All methods reject with `VALIDATION_ERROR`, `DATABASE_UNAVAILABLE` and `STORAGE_UNAVAILABLE`, and with a `TypeError`
+ * error. All methods reject with `VALIDATION_ERROR`, also for an unknown field that is no field of a record, `DATABASE_UNAVAILABLE` and `STORAGE_UNAVAILABLE`, and with a `TypeError`
  * if the storage lacks a method that they need.
  */
 export interface ServerFiles {
@@ -79,7 +80,7 @@ async function deleteFile(
   dependencies: ServerDependencies,
   input: DeleteFileInput,
 ): Promise<StorageObject | null> {
-  checkObject('input', input)
+  refuseUnknownNames(DELETE_INPUT, input)
   const { key, scope, attemptId } = input
   const bucket = input.bucket ?? dependencies.bucket
   const mode = input.mode ?? dependencies.records.deleteMode

@@ -1,6 +1,8 @@
 import { StorageError } from '../../core/errors.js'
+import { unknownName } from '../../core/known-names.js'
 import type { ByteRange } from '../../core/object-storage.js'
 import type { Report } from '../../core/reporter.js'
+import { refuseUnknownNames } from '../../core/store/inputs/fields.js'
 import type { StorageObject } from '../../core/store/records.js'
 import {
   checkAttemptId,
@@ -11,13 +13,22 @@ import {
   checkText,
   invalid,
   optional,
+  unknownField,
 } from '../../core/store/validation/checks.js'
 import { notFound } from '../attempts/errors.js'
 import { secondsAfter, DISPOSITIONS, LONGEST_URL_SECONDS, presentationOf } from '../url-terms.js'
 import { bytesOf } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import { CallerError, checkSignal, lacks, linkedAbort, waitUntilAborted, type LinkedAbort } from './caller.js'
-import type { DownloadURLInput, FileURL, GetFileInput, OpenFile } from './inputs.js'
+import {
+  GET_INPUT,
+  RANGE_NAMES,
+  URL_INPUT,
+  type DownloadURLInput,
+  type FileURL,
+  type GetFileInput,
+  type OpenFile,
+} from './inputs.js'
 
 const CONTEXT = { operation: 'files.get' }
 
@@ -25,7 +36,7 @@ export async function getFile(dependencies: ServerDependencies, input: GetFileIn
   const { storage } = dependencies
   const read = storage.read?.bind(storage)
   if (!read) throw lacks('read()', 'get')
-  checkObject('input', input)
+  refuseUnknownNames(GET_INPUT, input)
   const signal = checkSignal(input.signal)
   const given = optional(input.range, checkRange)
   if (signal?.aborted) throw new CallerError(signal.reason)
@@ -55,6 +66,8 @@ export async function getFile(dependencies: ServerDependencies, input: GetFileIn
 
 function checkRange(value: unknown): ByteRange {
   const range = checkObject('range', value)
+  const unknown = unknownName(range, RANGE_NAMES)
+  if (unknown !== null) throw unknownField(unknown, RANGE_NAMES, 'range.')
   const start = checkSize('range.start', range['start'])
   const end = optional(range['end'], (given) => checkSize('range.end', given)) ?? Number.MAX_SAFE_INTEGER
   if (end < start) throw invalid('range', `must end at or after its start (got ${start} to ${end}).`)
@@ -131,6 +144,7 @@ export async function downloadURL(
   dependencies: ServerDependencies,
   input: DownloadURLInput,
 ): Promise<FileURL> {
+  refuseUnknownNames(URL_INPUT, input)
   const { storage, now, download } = dependencies
   const { baseURL } = storage
   if (storage.serve && !baseURL) {
@@ -162,7 +176,6 @@ async function findFile(
   { records, bucket: defaultBucket }: ServerDependencies,
   input: Pick<GetFileInput, 'key' | 'bucket' | 'scope' | 'attemptId'>,
 ): Promise<StorageObject> {
-  checkObject('input', input)
   const { key, scope } = input
   const attemptId = optional(input.attemptId, (value) => checkAttemptId('attemptId', value))
   const object = await records.objects.findActive({ bucket: input.bucket ?? defaultBucket, key, scope })

@@ -1,4 +1,6 @@
+import { namesOf } from '../../core/known-names.js'
 import type { ByteRange, Disposition } from '../../core/object-storage.js'
+import { inputNames } from '../../core/store/inputs/fields.js'
 import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
 import type { SizedBody, StreamedBody } from './byte-source.js'
 
@@ -96,3 +98,20 @@ export interface DeleteFileInput extends FileTarget {
   /** `soft` keeps the row as history, `hard` deletes it. Default: the `deleteMode` of `db()`. */
   readonly mode?: 'soft' | 'hard' | null | undefined
 }
+
+const TARGET = { key: true, bucket: true, scope: true, attemptId: true } as const satisfies Record<
+  keyof FileTarget,
+  true
+>
+export const PUT_INPUT = inputNames(
+  namesOf<PutFileInput>({
+    ...{ scope: true, filename: true, route: true, contentType: true, key: true, metadata: true },
+    ...{ quota: true, onProgress: true, signal: true, body: true, size: true },
+  }),
+)
+export const GET_INPUT = inputNames(namesOf<GetFileInput>({ ...TARGET, range: true, signal: true }))
+export const RANGE_NAMES = namesOf<ByteRange>({ start: true, end: true })
+export const URL_INPUT = inputNames(
+  namesOf<DownloadURLInput>({ ...TARGET, expiresIn: true, filename: true, disposition: true }),
+)
+export const DELETE_INPUT = inputNames(namesOf<DeleteFileInput>({ ...TARGET, mode: true }))

@@ -2,6 +2,7 @@ import { StorageError } from '../../core/errors.js'
 import type { ObjectStorage, StoredPart } from '../../core/object-storage.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import { isErrorNamed } from '../../core/realms.js'
+import { refuseUnknownNames } from '../../core/store/inputs/fields.js'
 import type { Quota, StorageObject } from '../../core/store/records.js'
 import {
   checkObject,
@@ -42,7 +43,7 @@ import {
   waitUntilAborted,
   type LinkedAbort,
 } from './caller.js'
-import type { PutFileInput } from './inputs.js'
+import { PUT_INPUT, type PutFileInput } from './inputs.js'
 import type { PartInMemory } from './part-memory.js'
 
 const CONTEXT = { operation: 'files.put' }
@@ -58,6 +59,7 @@ export async function putFile(
   const source = byteSource(input.body)
   let stop: LinkedAbort | null = null
   try {
+    refuseUnknownNames(PUT_INPUT, input)
     stop = linkedAbort(checkSignal(signal))
     if (signal?.aborted) throw new CallerError(signal.reason)
     const onProgress = checkProgress(input.onProgress)

@@ -1,14 +1,14 @@
 import { toStorageError, type StorageError } from '../../core/errors.js'
+import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
-import { shown } from '../../core/store/validation/checks.js'
 import { settleReservation, settlementBatches, type SettledReservation } from '../attempts/settle.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
 import { fairShares } from './fair-shares.js'
-import { showProgress, unknownBucket, type JobOptions } from './job.js'
+import { JOB_OPTIONS, showProgress, unknownBucket, type JobOptions } from './job.js'
 import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
-import { pagesOf } from './pages.js'
+import { PAGE_SIZE, pagesOf } from './pages.js'
 
 export interface CleanUpOptions extends JobOptions {
   /**
@@ -41,6 +41,7 @@ export interface CleanUpResult {
 }
 
 const JOB = 'cleanUp'
+const OPTIONS = namesOf<CleanUpOptions>({ ...JOB_OPTIONS, unconfirmed: true, limit: true, onOutcome: true })
 const checks = new OptionChecks(JOB)
 
 /**
@@ -51,22 +52,19 @@ const checks = new OptionChecks(JOB)
  * receives one error for each of these.
  *
  * If an item fails, its outcome is `failed`, `onError` receives the error, and the run continues. Rejects with
- * `VALIDATION_ERROR` if `limit` is invalid, and with `DATABASE_UNAVAILABLE` if the records can't be listed.
+ * `DATABASE_UNAVAILABLE` if the records can't be listed.
  *
- * @throws TypeError if `s3` was not created by `createS3Server`, or if another option is invalid.
+ * @throws TypeError if `s3` was not created by `createS3Server`, or if an option is invalid.
  */
-export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): Promise<CleanUpResult> {
+export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null): Promise<CleanUpResult> {
   const dependencies = dependenciesOf(s3, JOB)
-  checks.options(options)
+  const given = checks.optionalOptions(options, OPTIONS)
   const { records, now, report } = dependencies
-  const unconfirmed = options.unconfirmed ?? 'confirm'
-  if (unconfirmed !== 'confirm' && unconfirmed !== 'discard') {
-    throw checks.error(`unconfirmed must be "confirm" or "discard" (got ${shown(unconfirmed)}).`)
-  }
-  const { limit } = options
-  const signal = checks.signal(options.signal)
-  const onProgress = checks.function('onProgress', options.onProgress)
-  const onOutcome = checks.function('onOutcome', options.onOutcome)
+  const unconfirmed = checks.oneOf('unconfirmed', given.unconfirmed, ['confirm', 'discard']) ?? 'confirm'
+  const limit = checks.integer('limit', given.limit ?? null, 1, PAGE_SIZE)
+  const signal = checks.signal(given.signal)
+  const onProgress = checks.function('onProgress', given.onProgress)
+  const onOutcome = checks.function('onOutcome', given.onOutcome)
   const start = now()
   let done = 0
   const reported = new Set<string>()

@@ -1,3 +1,4 @@
+import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import { createReport, type ErrorListener } from '../../core/reporter.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
@@ -11,7 +12,7 @@ import {
 } from '../events/delivery.js'
 import { DEFAULT_CLAIM_SECONDS, DEFAULT_CONCURRENCY, EventRunner, OPERATION } from '../events/runner.js'
 import { findDependencies } from '../dependencies.js'
-import { MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
+import { JOB_OPTIONS, MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
 
 export interface DeliverEventsOptions extends JobOptions {
   /**
@@ -49,6 +50,11 @@ export interface DeliverEventsResult {
 const MAX_CONCURRENCY = 1000
 const MAX_CLAIM_SECONDS = 3600
 
+const OPTIONS = namesOf<DeliverStoreEventsOptions>({
+  ...JOB_OPTIONS,
+  ...{ pollSeconds: true, claimSeconds: true, concurrency: true, handlerSeconds: true },
+  ...{ onEvent: true, onError: true, now: true },
+})
 const checks = new OptionChecks(OPERATION)
 
 /**
@@ -62,15 +68,19 @@ const checks = new OptionChecks(OPERATION)
  *
  * @throws TypeError if an option is invalid, or if the store can't deliver events.
  */
-export function deliverEvents(s3: S3ServerCore, options?: DeliverEventsOptions): Promise<DeliverEventsResult>
+export function deliverEvents(
+  s3: S3ServerCore,
+  options?: DeliverEventsOptions | null,
+): Promise<DeliverEventsResult>
 export function deliverEvents(
   store: StorageObjectStore,
   options: DeliverStoreEventsOptions,
 ): Promise<DeliverEventsResult>
 export async function deliverEvents(
   source: S3ServerCore | StorageObjectStore,
-  options: DeliverEventsOptions | DeliverStoreEventsOptions = {},
+  given?: DeliverEventsOptions | DeliverStoreEventsOptions | null,
 ): Promise<DeliverEventsResult> {
+  const options: Partial<DeliverStoreEventsOptions> = checks.optionalOptions(given, OPTIONS)
   const { runner, report } = runnerOf(source, options)
   const pollSeconds = checks.seconds('pollSeconds', options.pollSeconds)
   const handlerSeconds = checks.seconds('handlerSeconds', options.handlerSeconds)

@@ -1,11 +1,19 @@
+import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
-import { checkText, LATEST_DATE } from '../../core/store/validation/checks.js'
+import { LATEST_DATE } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
 import { uploadURLEnd, LONGEST_URL_SECONDS } from '../url-terms.js'
 import { ItemRun } from './item-run.js'
-import { unknownBucket, type JobContext, type JobFailure, type JobOptions, type WithFailures } from './job.js'
+import {
+  JOB_OPTIONS,
+  unknownBucket,
+  type JobContext,
+  type JobFailure,
+  type JobOptions,
+  type WithFailures,
+} from './job.js'
 import { lookForErasure, removeUnused, settleLeftover } from './leftover.js'
 import { PAGE_SIZE, pagesOf, rowsOfScope } from './pages.js'
 
@@ -31,6 +39,7 @@ export interface EraseScopeResult {
 const JOB = 'eraseScope'
 export const ERASURES_AT_ONCE = 8
 
+const OPTIONS = namesOf<EraseScopeOptions>({ ...JOB_OPTIONS, scope: true })
 const checks = new OptionChecks(JOB)
 
 /**
@@ -43,9 +52,9 @@ const checks = new OptionChecks(JOB)
  *
  * Calls `onDeleted` for each object. Safe beside any traffic, and when it is stopped anywhere and repeated. `onProgress` counts
  * uploads, objects and leftovers. What fails is listed in `failed` and reported to `onError`, and the run continues.
- * Rejects with `VALIDATION_ERROR` if `scope` is invalid, and with `DATABASE_UNAVAILABLE` if the records can't be listed.
+ * Rejects with `DATABASE_UNAVAILABLE` if the records can't be listed.
  *
- * @throws TypeError if `s3` was not created by `createS3Server`, or if another option is invalid.
+ * @throws TypeError if `s3` was not created by `createS3Server`, or if an option is invalid.
  */
 export async function eraseScope(s3: S3ServerCore, options: EraseScopeOptions): Promise<EraseScopeResult> {
   const { failures: _, ...result } = await runErasure(dependenciesOf(s3, JOB), options)
@@ -57,9 +66,10 @@ export async function runErasure(
   context: JobContext,
   options: EraseScopeOptions,
 ): Promise<WithFailures<EraseScopeResult>> {
+  checks.options(options, OPTIONS)
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
-  const scope = checkText('scope', options.scope)
+  const scope = checks.text('scope', options.scope, 'scope')
   const { records, report, now } = context
   const { objects } = records
   const run = new ItemRun({ operation: JOB, report, concurrency: ERASURES_AT_ONCE, signal, onProgress })

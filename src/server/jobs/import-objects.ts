@@ -1,5 +1,6 @@
 import { OptionChecks } from '../../core/option-checks.js'
 import { StorageError } from '../../core/errors.js'
+import { namesOf } from '../../core/known-names.js'
 import { utf8Order } from '../../core/names.js'
 import type { ListedBytes } from '../../core/object-storage.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
@@ -20,6 +21,7 @@ import {
 } from './import-selection.js'
 import { ItemRun } from './item-run.js'
 import {
+  BUCKET_JOB_OPTIONS,
   bucketPart,
   type BucketJobContext,
   type BucketJobOptions,
@@ -59,6 +61,10 @@ const JOB = 'importObjects'
 const DEFAULT_CONCURRENCY = 16
 const MAX_CONCURRENCY = 1000
 
+const OPTIONS = namesOf<ImportObjectsOptions>({
+  ...BUCKET_JOB_OPTIONS,
+  ...{ select: true, concurrency: true, dryRun: true },
+})
 const checks = new OptionChecks(JOB)
 
 /**
@@ -90,7 +96,7 @@ export async function runImport(
   context: BucketJobContext,
   options: ImportObjectsOptions,
 ): Promise<WithFailures<ImportObjectsResult>> {
-  checks.options(options)
+  checks.options(options, OPTIONS)
   const select = checks.requiredFunction('select', options.select)
   const { bucket, prefix, after } = bucketPart(checks, options, context.bucket)
   const places = options.concurrency ?? DEFAULT_CONCURRENCY

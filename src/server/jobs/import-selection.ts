@@ -1,5 +1,6 @@
 import { refuseDotSegments } from '../../core/dot-segments.js'
 import type { ListedBytes } from '../../core/object-storage.js'
+import { suggestion, unknownName } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import type { AdoptInput } from '../../core/store/contract.js'
 import type { AdoptCommand } from '../../core/store/driver.js'
@@ -29,15 +30,12 @@ export type SelectImport = (item: ImportedItem) => ImportSelection | null | Prom
 
 const checks = new OptionChecks('importObjects')
 
-const FIELDS = [
-  'scope',
-  'key',
-  'createdAt',
-  'route',
-  'filename',
-  'contentType',
-  'metadata',
-] as const satisfies (keyof ImportSelection)[]
+const FIELDS = Object.keys({
+  ...{ scope: true, key: true, createdAt: true, route: true },
+  ...{ filename: true, contentType: true, metadata: true },
+} satisfies Record<keyof ImportSelection, true>) as readonly (keyof ImportSelection)[]
+
+const NAMES: ReadonlySet<string> = new Set(FIELDS)
 
 /** Calls `select`. Rejects with a TypeError for a result of another shape. */
 export async function selectionOf(select: SelectImport, item: ImportedItem): Promise<ImportSelection | null> {
@@ -49,12 +47,9 @@ export async function selectionOf(select: SelectImport, item: ImportedItem): Pro
       `select must return an object with a scope, or null to skip the item (got ${shown(selection)}).`,
     )
   }
-  const names: readonly string[] = FIELDS
-  const unknown = Object.keys(selection).find((name) => !names.includes(name))
-  if (unknown !== undefined) {
-    throw checks.error(
-      `select returned the unknown field ${shown(unknown)}. Allowed are ${FIELDS.join(', ')}.`,
-    )
+  const unknown = unknownName(selection, NAMES)
+  if (unknown !== null) {
+    throw checks.error(`select returned the unknown field ${shown(unknown)}. ${suggestion(unknown, FIELDS)}`)
   }
   const { route, filename, contentType, ...others } = selection as ImportSelection
   return { ...others, route: filled(route), filename: filled(filename), contentType: filled(contentType) }

@@ -27,6 +27,12 @@ export interface JobOptions {
   readonly onProgress?: ((progress: JobProgress) => unknown) | null | undefined
 }
 
+/** The names of the options that every job has. */
+export const JOB_OPTIONS = { signal: true, onProgress: true } as const satisfies Record<
+  keyof JobOptions,
+  true
+>
+
 /** The options of a job that lists a bucket. */
 export interface BucketJobOptions extends JobOptions {
   /** Default: the bucket of the server. */
@@ -36,6 +42,11 @@ export interface BucketJobOptions extends JobOptions {
   /** Only keys after this one, in byte order. It need not exist. Default: from the start. */
   readonly after?: string | null | undefined
 }
+
+export const BUCKET_JOB_OPTIONS = {
+  ...JOB_OPTIONS,
+  ...{ bucket: true, prefix: true, after: true },
+} as const satisfies Record<keyof BucketJobOptions, true>
 
 /** How far a job has come. */
 export interface JobProgress {

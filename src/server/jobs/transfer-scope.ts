@@ -1,10 +1,11 @@
+import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import type { Quota } from '../../core/store/records.js'
-import { checkQuota, checkText, invalid, shown } from '../../core/store/validation/checks.js'
+import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
 import { ItemRun } from './item-run.js'
-import type { JobContext, JobFailure, JobOptions, WithFailures } from './job.js'
+import { JOB_OPTIONS, type JobContext, type JobFailure, type JobOptions, type WithFailures } from './job.js'
 import { rowsOfScope } from './pages.js'
 
 export interface TransferScopeOptions extends JobOptions {
@@ -26,6 +27,7 @@ export interface TransferScopeResult {
 const JOB = 'transferScope'
 const CONCURRENCY = 8
 
+const OPTIONS = namesOf<TransferScopeOptions>({ ...JOB_OPTIONS, from: true, to: true, quota: true })
 const checks = new OptionChecks(JOB)
 
 /**
@@ -37,10 +39,9 @@ const checks = new OptionChecks(JOB)
  * again.
  *
  * An object that fails, such as with `QUOTA_EXCEEDED`, is listed in `failed` and reported to `onError`, and the run continues.
- * Rejects with `VALIDATION_ERROR` if `from`, `to` or `quota` is invalid or both scopes are the same, and with
- * `DATABASE_UNAVAILABLE` if the objects can't be listed.
+ * Rejects with `DATABASE_UNAVAILABLE` if the objects can't be listed.
  *
- * @throws TypeError if `s3` was not created by `createS3Server`, or if another option is invalid.
+ * @throws TypeError if `s3` was not created by `createS3Server`, if an option is invalid, or if both scopes are the same.
  */
 export async function transferScope(
   s3: S3ServerCore,
@@ -55,13 +56,14 @@ export async function runTransfer(
   { records, events, report }: Omit<JobContext, 'storage' | 'now'>,
   options: TransferScopeOptions,
 ): Promise<WithFailures<TransferScopeResult>> {
+  checks.options(options, OPTIONS)
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
-  const from = checkText('scope', options.from, 'from')
-  const to = checkText('scope', options.to, 'to')
+  const from = checks.text('from', options.from, 'scope')
+  const to = checks.text('to', options.to, 'scope')
   // Such a transfer does nothing, and callers may erase `from` next.
-  if (from === to) throw invalid('to', `must be another scope than from (got ${shown(to)}).`)
-  const quota = checkQuota('quota', options.quota)
+  if (from === to) throw checks.error(`to must be another scope than from (got ${shown(to)}).`)
+  const quota = checks.quota('quota', options.quota)
 
   const { files: total } = await records.objects.getScopeUsage(from)
   const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress, total })

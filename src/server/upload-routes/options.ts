@@ -1,5 +1,6 @@
 import type { Guard } from '../../core/guards.js'
 import { checkMediaType, essenceOf } from '../../core/http/media-type.js'
+import { namesOf } from '../../core/known-names.js'
 import { OptionChecks, isObject } from '../../core/option-checks.js'
 import type { ObjectMetadata } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
@@ -56,11 +57,16 @@ export type RoutePolicy = ReturnType<typeof routePolicy>
 /** The routes by name. A `Map`, because a requested name must not match an inherited property such as `constructor`. */
 export type RouteTable = ReadonlyMap<string, RoutePolicy>
 
+const ROUTE = namesOf<UploadRoute>({
+  ...{ maxFileSize: true, contentTypes: true, key: true, metadata: true, bucket: true, overwrite: true },
+  ...{ guard: true },
+})
+
 const checks = new OptionChecks('createS3Server')
 
 /** Validates the `routes` option. @throws TypeError if a route is invalid, or if there is none. */
 export function routeTable(routes: Readonly<Record<string, UploadRoute>>, bucket: string): RouteTable {
-  if (!isObject(routes)) {
+  if (!isObject(routes) || Array.isArray(routes)) {
     throw checks.error(`routes must be an object of upload routes by name (got ${shown(routes)}).`)
   }
   const table = new Map(
@@ -75,7 +81,7 @@ export function routeTable(routes: Readonly<Record<string, UploadRoute>>, bucket
 function routePolicy(name: string, route: UploadRoute, serverBucket: string) {
   checks.text(`the route name ${shown(name)}`, name, 'route')
   const option = /^[A-Za-z_$][\w$]*$/.test(name) ? `routes.${name}` : `routes[${JSON.stringify(name)}]`
-  if (!isObject(route)) throw checks.error(`${option} must be an object (got ${shown(route)}).`)
+  checks.nested(option, route, ROUTE)
   const { maxFileSize, contentTypes, key, metadata, bucket, overwrite, guard } = route
   return {
     name,

@@ -1,9 +1,12 @@
 import { randomBytes, webcrypto } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { namesOf } from '../../core/known-names.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
+import { OptionChecks } from '../../core/option-checks.js'
+import { shown } from '../../core/store/validation/checks.js'
 import type { Secret } from '../local/contract.js'
-import { createLocalStorage, type LocalStorageOptions } from '../local/storage.js'
+import { createLocalStorage, LOCAL_OPTIONS, type LocalStorageOptions } from '../local/storage.js'
 import { writeAtomically } from './atomic-file.js'
 import { createClaimFiles } from './claim-file.js'
 import { nullIfMissing } from './file-system.js'
@@ -19,6 +22,9 @@ export interface DiskStorageOptions extends LocalStorageOptions {
    */
   readonly directory: string
 }
+
+const OPTIONS = namesOf<DiskStorageOptions>({ ...LOCAL_OPTIONS, directory: true })
+const checks = new OptionChecks('diskStorage')
 
 /**
  * Creates an object storage in a directory, for development. Every bucket name exists. Its signed URLs point to the server
@@ -39,11 +45,11 @@ export interface DiskStorageOptions extends LocalStorageOptions {
  * missing directory) reject the call, and the server responds with `STORAGE_UNAVAILABLE`. A directory that is deleted while
  * in use is an error, not an empty storage.
  *
- * @throws TypeError if `directory` is not a path, `baseURL` is not an absolute http(s) URL, or `now` is not a function.
+ * @throws TypeError if `directory` is not a path, `baseURL` is not an absolute http(s) URL, or another option is invalid.
  */
 export function diskStorage(options: DiskStorageOptions): ObjectStorage {
-  const layout = diskLayout(resolve(checkDirectory(options)))
-  return createLocalStorage('diskStorage', options, (now) => {
+  const layout = diskLayout(resolve(checkDirectory(checks.options(options, OPTIONS))))
+  return createLocalStorage('diskStorage', options, OPTIONS, (now) => {
     const startSweep = createSweeps(layout, now)
     return {
       objects: createDiskByteStore(layout, startSweep),
@@ -54,16 +60,10 @@ export function diskStorage(options: DiskStorageOptions): ObjectStorage {
   })
 }
 
-function checkDirectory(options: unknown): string {
-  if (typeof options !== 'object' || options === null) {
-    throw new TypeError('diskStorage: the options must be an object with a directory.')
-  }
-  const directory: unknown = 'directory' in options ? options.directory : undefined
+function checkDirectory({ directory }: { readonly directory: unknown }): string {
   // Node.js refuses a NUL character too, but only when a path is used.
   if (typeof directory !== 'string' || directory === '' || directory.includes('\0')) {
-    throw new TypeError(
-      `diskStorage: directory must be the path of a directory (got ${JSON.stringify(directory)}).`,
-    )
+    throw checks.error(`directory must be the path of a directory (got ${shown(directory)}).`)
   }
   return directory
 }

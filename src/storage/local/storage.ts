@@ -1,8 +1,10 @@
 import { shortFilename } from '../../core/http/download-headers.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
+import type { KnownNames } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import { isBuiltIn } from '../../core/realms.js'
+import { shown } from '../../core/store/validation/checks.js'
 import { uploadHeaders } from '../headers.js'
 import { ALL_BYTES, type LocalBackend, type OpenBytes } from './contract.js'
 import { pageOfObjects } from './page-of-objects.js'
@@ -22,15 +24,23 @@ export interface LocalStorageOptions {
   readonly now?: (() => Date) | null | undefined
 }
 
+/** The names of these options. */
+export const LOCAL_OPTIONS = { baseURL: true, now: true } as const satisfies Record<
+  keyof LocalStorageOptions,
+  true
+>
+
 /** Creates a storage whose signed URLs point to its server. @throws TypeError that names the function `caller` and the option. */
 export function createLocalStorage(
   caller: string,
-  options: LocalStorageOptions,
+  options: LocalStorageOptions | null | undefined,
+  known: KnownNames,
   createBackend: (now: () => Date) => LocalBackend,
 ): ObjectStorage {
   const checks = new OptionChecks(caller)
-  const now = checks.function('now', options.now) ?? (() => new Date())
-  const baseURL = checkBaseURL(checks, options.baseURL)
+  const given = checks.optionalOptions(options, known)
+  const now = checks.function('now', given.now) ?? (() => new Date())
+  const baseURL = checkBaseURL(checks, given.baseURL)
   const backend = createBackend(now)
   const { objects, claimWrite, secret } = backend
   const signer = createUrlSigner(onceSuccessful(secret))
@@ -153,7 +163,7 @@ function checkBaseURL(checks: OptionChecks, baseURL: unknown): string | null {
   const url = typeof baseURL === 'string' && URL.canParse(baseURL) ? new URL(baseURL) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
     throw checks.error(
-      `baseURL must be an absolute http(s) URL without query or fragment (got ${JSON.stringify(baseURL)}).`,
+      `baseURL must be an absolute http(s) URL without query or fragment (got ${shown(baseURL)}).`,
     )
   }
   let end = url.href.length

@@ -1,4 +1,5 @@
 import { concatenate, hexOf } from '../../core/bytes.js'
+import { namesOf } from '../../core/known-names.js'
 import { keyId } from '../../core/names.js'
 import type { ObjectStorage, StoredBytes } from '../../core/object-storage.js'
 import {
@@ -13,18 +14,20 @@ import {
   type UploadReference,
 } from '../local/contract.js'
 import { webCrypto } from '../local/signed-urls.js'
-import { createLocalStorage, type LocalStorageOptions } from '../local/storage.js'
+import { createLocalStorage, LOCAL_OPTIONS, type LocalStorageOptions } from '../local/storage.js'
 
 export type MemoryStorageOptions = LocalStorageOptions
+
+const OPTIONS = namesOf<MemoryStorageOptions>(LOCAL_OPTIONS)
 
 /**
  * Creates an object storage in memory, for tests and demos. Every bucket name exists. Its signed URLs point to the server
  * that uses it. The bytes and the URLs are lost with this instance.
  *
- * @throws TypeError if `baseURL` is not an absolute http(s) URL, or if `now` is not a function.
+ * @throws TypeError if `baseURL` is not an absolute http(s) URL, or if another option is invalid.
  */
-export function memoryStorage(options: MemoryStorageOptions = {}): ObjectStorage {
-  return createLocalStorage('memoryStorage', options, (now) => ({
+export function memoryStorage(options?: MemoryStorageOptions | null): ObjectStorage {
+  return createLocalStorage('memoryStorage', options, OPTIONS, (now) => ({
     objects: createByteStore(now),
     parts: createPartStore(),
     claimWrite,

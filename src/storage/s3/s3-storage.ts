@@ -1,8 +1,9 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { downloadHeaders } from '../../core/http/download-headers.js'
 import { MAX_PARTS, type BytesReference, type ObjectStorage } from '../../core/object-storage.js'
+import { namesOf } from '../../core/known-names.js'
 import { isObject, OptionChecks } from '../../core/option-checks.js'
-import { optional } from '../../core/store/validation/checks.js'
+import { optional, shown } from '../../core/store/validation/checks.js'
 import { uploadHeaders as attemptHeaders } from '../headers.js'
 import { bucketCalls, MAX_TIMEOUT_SECONDS } from './calls.js'
 import { checkClient } from './client-check.js'
@@ -131,18 +132,22 @@ function withBucketNames<Calls extends object>(calls: Calls, bucketName: (bucket
     const renamed = async (input: BytesReference): Promise<unknown> => {
       const bucket: unknown = bucketName(input.bucket)
       if (typeof bucket === 'string' && bucket !== '') return (call as Call)({ ...input, bucket })
-      throw checks.error(`bucketName must return the name of a bucket (got ${JSON.stringify(bucket)}).`)
+      throw checks.error(`bucketName must return the name of a bucket (got ${shown(bucket)}).`)
     }
     return [name, renamed]
   })
   return Object.fromEntries(named) as Calls
 }
 
+const OPTIONS = namesOf<S3StorageOptions>({
+  ...{ client: true, publicClient: true, createOnly: true, maxParts: true, uploadHeaders: true },
+  ...{ timeoutSeconds: true, completeTimeoutSeconds: true, idleSeconds: true, bucketName: true, now: true },
+})
 const checks = new OptionChecks('s3Storage')
 
 /** Validates the options and adds the defaults. @throws TypeError that names the invalid option. */
 function checkOptions(options: S3StorageOptions) {
-  const given: Partial<S3StorageOptions> = isObject(options) ? options : {}
+  const given = checks.options(options, OPTIONS)
   const { timeoutSeconds, completeTimeoutSeconds: completeSeconds, idleSeconds } = given
   return {
     client: checkClient(checks, 'client', given.client),

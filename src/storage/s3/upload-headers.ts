@@ -1,5 +1,5 @@
 import type { CreateMultipartUploadCommandInput } from '@aws-sdk/client-s3'
-import { isObject, type OptionChecks } from '../../core/option-checks.js'
+import type { OptionChecks } from '../../core/option-checks.js'
 import { shown } from '../../core/store/validation/checks.js'
 
 /** The parameters of the SDK for the headers that every upload may have. */
@@ -12,10 +12,12 @@ const PARAMETERS = {
   'x-amz-tagging': 'Tagging',
 } as const satisfies Record<string, keyof CreateMultipartUploadCommandInput>
 
+const NAMES: ReadonlySet<string> = new Set(Object.keys(PARAMETERS))
+
 type UploadHeaderName = keyof typeof PARAMETERS
 
 /** Headers that every upload has, by names in lower case. */
-export type S3UploadHeaders = { readonly [Name in UploadHeaderName]?: string | undefined }
+export type S3UploadHeaders = { readonly [Name in UploadHeaderName]?: string | null | undefined }
 
 /** The headers of every upload, and the same as parameters of the SDK's commands. */
 export interface UploadSettings {
@@ -26,15 +28,11 @@ export interface UploadSettings {
 /** @throws TypeError that names the header. */
 export function checkUploadHeaders(checks: OptionChecks, value: unknown): UploadSettings {
   if (value === undefined || value === null) return { headers: {}, parameters: {} }
-  if (!isObject(value)) throw checks.error(`uploadHeaders must be an object (got ${shown(value)}).`)
-  const given = Object.entries(value as Record<string, string>).filter(
-    ([, text]) => (text as unknown) !== undefined,
+  checks.nested('uploadHeaders', value as S3UploadHeaders, NAMES)
+  const given = Object.entries(value as Record<string, string | null | undefined>).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== null,
   )
   const parameters = given.map(([name, text]: [string, unknown]) => {
-    if (!Object.hasOwn(PARAMETERS, name)) {
-      const names = Object.keys(PARAMETERS).join(', ')
-      throw checks.error(`uploadHeaders can have only ${names} (got ${shown(name)}).`)
-    }
     // What a header can carry, and a signature covers without a change.
     if (typeof text !== 'string' || !/^[!-~](?:[ -~]*[!-~])?$/.test(text)) {
       throw checks.error(`uploadHeaders[${shown(name)}] must be printable ASCII text (got ${shown(text)}).`)

@@ -1,5 +1,5 @@
 import type { StorageObject } from '../../../src/core/store/records.js'
-import { holds, refusedField, same, sameFields } from '../assertions.js'
+import { holds, refused, refusedField, same, sameFields } from '../assertions.js'
 import { isAttemptId } from '../attempt-ids.js'
 import { END_OF_TIME, HOUR, MINUTE } from '../clock.js'
 import { AWKWARD, longest } from '../properties/texts.js'
@@ -117,6 +117,18 @@ export const adoptCases: CaseGroup = {
       same(await given.adopt(), { object: row, known: true })
       same(await store.countByScope(scope), 1, 'rows of the scope')
       same(await store.getScopeUsage(scope), { ...NO_USAGE, bytes: 10, files: 1 }, 'usage')
+    },
+
+    'is refused by no quota, and counts toward the next one': async (given) => {
+      const { store, scope } = given
+      const quota = { maxBytes: 10, maxFiles: 1 }
+      await given.activate({ key: 'full', quota })
+      await refused(() => given.reserve({ quota }), 'QUOTA_EXCEEDED')
+      sameFields(await given.adopted({ size: 7 }), { size: 7 })
+      same(await store.getScopeUsage(scope), { ...NO_USAGE, bytes: 17, files: 2 }, 'usage')
+      const refusal = { limit: 'maxBytes', max: 18, used: 17, reserved: 0, requested: 2 }
+      const over = { key: 'another', declaredSize: 2, quota: { maxBytes: 18 } }
+      await refused(() => given.reserve(over), 'QUOTA_EXCEEDED', refusal)
     },
 
     'refuses a sum that is no longer a safe integer': async (given) => {

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../../src/core/store/events.js'
-import { holds, refusedField, same, sameFields } from '../assertions.js'
+import { holds, refused, refusedField, same, sameFields } from '../assertions.js'
 import { HOUR, MINUTE, SECOND } from '../clock.js'
 import type { CaseGroup } from '../given.js'
 import { numbers } from '../given.js'
@@ -30,6 +30,19 @@ export const settleCases: CaseGroup = {
       clock.advance(24 * HOUR)
       same(await store.settleEvents(claimsOf([event])), [event.id], 'ids')
       same(await store.claimEvents(), [], 'events')
+    },
+
+    'takes whole events, also what JSON makes of them, and refuses other fields': async (given) => {
+      const { store, clock } = given
+      await objectsAt(given, ['a', 'b'])
+      const [first, second] = await store.claimEvents()
+      const misspelt: StoredEvent = Object.assign({ ...first! }, { retyAt: clock.in(HOUR) })
+      const refusal = { field: 'entries[1].retyAt' }
+      await refused(() => store.settleEvents([second!, misspelt]), 'VALIDATION_ERROR', refusal)
+      same((await store.listEvents()).items.length, 2, 'events after the refused call')
+      same(await store.settleEvents([{ ...first!, retryAt: null }]), [first!.id], 'ids')
+      const ofJson = JSON.parse(JSON.stringify(second)) as StoredEvent
+      same(await store.settleEvents([ofJson]), [second!.id], 'ids of what JSON made')
     },
 
     'settles each event once': async (given) => {
@@ -164,6 +177,15 @@ export const extendCases: CaseGroup = {
   title: 'extendClaims',
   events: true,
   cases: {
+    'takes whole events, and refuses other fields': async (given) => {
+      const { store, clock } = given
+      await given.activate()
+      const event = await claimOne(given)
+      const misspelt: StoredEvent = Object.assign({ ...event }, { retryAt: clock.in(HOUR) })
+      await refused(() => store.extendClaims([misspelt]), 'VALIDATION_ERROR', { field: 'entries[0].retryAt' })
+      same(await store.extendClaims([event]), [event.id], 'ids')
+    },
+
     'lets claims end 60 seconds from now, or as many as it is told': async (given) => {
       const { store, clock } = given
       await given.activate()

@@ -4,6 +4,7 @@ import { ConformanceFailure } from '../failure.js'
 import { HOUR } from '../clock.js'
 import { Notation } from '../notation.js'
 import { observed } from '../outcome.js'
+import type { ReportedChange } from '../event-views.js'
 import type { CaseGroup, Given } from '../given.js'
 import { allOf, numbers } from '../given.js'
 
@@ -70,6 +71,14 @@ export const unmigratedCases: CaseGroup = {
       same(await store.verify(), [], 'verify')
       const active = await given.activate()
       same(await store.find(at), active, 'the result of find')
+    },
+
+    'records no events unless it is told to': async (given) => {
+      const { store, at } = given
+      await store.migrate()
+      await given.activate()
+      await store.remove(at)
+      same(await store.listEvents(), { items: [], next: null }, 'the events')
     },
 
     'is migrated by any number of concurrent calls': async (given) => {
@@ -199,6 +208,31 @@ export const reopenedEventCases: CaseGroup = {
           ['activated', row.id],
           ['deleted', row.id],
         ],
+        'the events',
+      )
+      same((await store.listEvents()).items, [], 'events in the end')
+    },
+
+    'are switched off and on again': async (given) => {
+      const { store, place, at } = given
+      const changesOf = (changes: readonly ReportedChange[]) =>
+        changes.map(({ type, object }) => `${type} ${object.key}`)
+      await given.activate()
+      const off = await place.reopen({ events: false })
+      await off.migrate()
+      await off.remove(at)
+      await off.adopt({ ...at, scope: given.scope, storageKey: 's', size: 1, createdAt: given.clock.now() })
+      await off.update({ ...at, filename: 'name' })
+      same((await off.countEvents()).waiting, 1, 'events after changes while they are off')
+      const on = await place.reopen({ events: true })
+      await on.migrate()
+      await on.transfer({ ...at, from: given.scope, to: given.otherScope })
+      const unset = await place.reopen()
+      await unset.migrate()
+      await unset.remove(at)
+      same(
+        changesOf(await given.takeEvents()),
+        ['activated key', 'transferred key', 'deleted key'],
         'the events',
       )
       same((await store.listEvents()).items, [], 'events in the end')

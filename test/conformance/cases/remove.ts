@@ -230,6 +230,17 @@ export const historyCases: CaseGroup = {
       same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
     },
 
+    'is dropped by purgeDeleted without that of the same key in another bucket': async (given) => {
+      const { store, clock, scope } = given
+      await given.history({ bucket: 'first' })
+      const before = clock.now()
+      clock.advance(MINUTE)
+      const kept = await given.history({ bucket: 'second' })
+      same(await store.purgeDeleted({ before }), 1, 'rows dropped')
+      same((await store.listByScope({ scope, status: 'deleted' })).objects, [kept], 'the history')
+      same(await store.purgeDeleted({ before: clock.now() }), 1, 'rows dropped later')
+    },
+
     'is dropped in order of deletion if purgeDeleted has a limit': async (given) => {
       const { store, clock, scope } = given
       // Removed in a different order than created.

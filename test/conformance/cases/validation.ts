@@ -1,69 +1,14 @@
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
-import type { MethodName } from '../calls.js'
+import type { Quota, StorageObject } from '../../../src/core/store/records.js'
 import { holds, refused, refusedField, same } from '../assertions.js'
-import { observeStore } from '../calls.js'
+import { callStore, observeStore, type Call, type MethodName } from '../calls.js'
 import { outcomeDifference } from '../difference.js'
 import { badValuesOf, errorFieldsOf, hasRequiredFields, optionalFieldsOf } from '../input-checks.js'
 import { METHODS, callWith, takesArguments } from '../inputs.js'
 import { Notation } from '../notation.js'
+import { requiredInputs, someRows, stateOf } from '../required-inputs.js'
+import { unknownNamesOf, withOwnField } from '../unknown-fields.js'
 import type { CaseGroup, Given } from '../given.js'
-
-/** The required fields of each input, with valid values. */
-function requiredInputs(given: Given): Record<MethodName, object> {
-  const { scope, at } = given
-  const id = given.newId()
-  return {
-    listByScope: { scope },
-    countByScope: { scope },
-    getScopeUsage: { scope },
-    find: at,
-    findActive: at,
-    findPending: at,
-    findPendingMultipart: { ...at, fileSize: 1 },
-    reserve: given.input(),
-    confirm: { ...at, size: 1 },
-    setUploadId: { ...at, id, uploadId: 'upload' },
-    release: at,
-    remove: at,
-    listExpired: {},
-    purgeExpired: {},
-    listLeftovers: {},
-    forgetLeftover: { attemptId: id },
-    deferLeftover: { attemptId: id, until: given.clock.now() },
-    purgeDeleted: { before: given.clock.now() },
-    update: { ...at, filename: 'name' },
-    transfer: { ...at, from: scope, to: given.otherScope },
-    adopt: { ...at, scope, storageKey: 'stored', size: 1, createdAt: given.clock.now() },
-    findById: { id },
-    listScopes: {},
-    listStored: { bucket: at.bucket },
-    claimEvents: at,
-    settleEvents: { entries: [] },
-    extendClaims: { entries: [] },
-    listEvents: {},
-    countEvents: {},
-  }
-}
-
-/** Creates rows that an invalid call might change. */
-async function someRows(given: Given): Promise<void> {
-  await given.history({ storageKey: 'history' })
-  await given.activate({ storageKey: 'object' })
-  await given.reserve({ storageKey: 'replacement' })
-  await given.reserve({ key: 'expired', expiresAt: given.clock.in(1) })
-  given.clock.advance(1)
-}
-
-async function stateOf({ store, scope, at }: Given): Promise<unknown> {
-  return [
-    await store.listByScope({ scope }),
-    await store.listByScope({ scope, status: 'deleted' }),
-    await store.getScopeUsage(scope),
-    await store.listExpired(),
-    await store.listLeftovers(),
-    await store.findPending(at),
-  ]
-}
 
 /** Checks that every invalid value of every field is refused with the name of the field, and that nothing changes. */
 async function refusesBadFields(given: Given, method: MethodName): Promise<void> {
@@ -91,6 +36,13 @@ async function takesNullAsAbsent(given: Given, method: MethodName): Promise<void
   const outcome = await observeStore(given.store, callWith(method, { ...input, ...nulls }))
   const isAccepted = 'ok' in outcome || ('error' in outcome && outcome.error === 'OBJECT_NOT_FOUND')
   holds(isAccepted, `${method} with null in every optional field: got ${new Notation().outcome(outcome)}`)
+}
+
+/** Returns why the store refused the input of a call, or `null` if it did not. */
+async function refusalOf(store: StorageObjectStore, call: Call): Promise<string | null> {
+  const outcome = await observeStore(store, call)
+  const isRefused = 'crash' in outcome || ('error' in outcome && outcome.error === 'VALIDATION_ERROR')
+  return isRefused ? `got ${new Notation().outcome(outcome)}` : null
 }
 
 export const validationCases: CaseGroup = {
@@ -132,8 +84,64 @@ export const validationCases: CaseGroup = {
       }
     },
 
-    'ignores unknown fields': async (given) => {
-      const surplus = { ...given.input(), surplus: 1, status: 'active', size: 5, createdAt: new Date(0) }
+    'refuses unknown fields, whatever they are called, and changes nothing': async (given) => {
+      await someRows(given)
+      const before = await stateOf(given)
+      for (const method of METHODS.filter((method) => !takesArguments(method))) {
+        const input = requiredInputs(given)[method]
+        for (const name of unknownNamesOf(method)) {
+          const call = callWith(method, withOwnField(input, name, given.otherScope))
+          await refused(() => callStore(given.store, call), 'VALIDATION_ERROR', { field: name })
+        }
+      }
+      same(await stateOf(given), before, 'the state after the refused calls')
+    },
+
+    'refuses unknown limits of a quota': async (given) => {
+      const { store, at, scope, otherScope } = given
+      const quota = { maxByte: 1 } as Quota
+      await given.activate({ key: 'object' })
+      const calls = [
+        () => given.reserve({ quota }),
+        () => store.confirm({ ...at, size: 1, quota }),
+        () => store.transfer({ ...at, key: 'object', from: scope, to: otherScope, quota }),
+      ]
+      for (const call of calls) await refused(call, 'VALIDATION_ERROR', { field: 'quota.maxByte' })
+      same(await store.countByScope(scope), 1, 'rows of the scope')
+    },
+
+    'treats unknown fields without a value as absent': async (given) => {
+      for (const method of METHODS.filter((method) => !takesArguments(method))) {
+        for (const value of [null, undefined]) {
+          const input = { ...requiredInputs(given)[method], surplus: value }
+          const refusal = await refusalOf(given.store, callWith(method, input))
+          holds(refusal === null, `${method} with surplus: ${String(value)}: ${refusal}`)
+        }
+      }
+    },
+
+    'takes whole rows, their copies and what JSON makes of them': async (given) => {
+      const { store, at } = given
+      await given.activate({ storageKey: 'object', metadata: { a: '1' } })
+      await given.reserve({ key: 'other', storageKey: 'other' })
+      const rows = [await store.findActive(at), await store.findPending({ ...at, key: 'other' })]
+      for (const row of rows) {
+        const wholes = [row!, structuredClone(row!), JSON.parse(JSON.stringify(row)) as StorageObject]
+        for (const whole of wholes) {
+          for (const method of METHODS.filter((method) => !takesArguments(method))) {
+            const input = { ...whole, ...requiredInputs(given)[method] }
+            // Those of the row are taken.
+            const ids = method === 'reserve' && { id: given.newId(), storageKey: null }
+            const call = callWith(method, { ...input, ...ids })
+            const refusal = await refusalOf(store, call)
+            holds(refusal === null, `${method} with a whole row: ${refusal}`)
+          }
+        }
+      }
+    },
+
+    'ignores other fields of a record': async (given) => {
+      const surplus = { ...given.input(), status: 'active', size: 5, createdAt: new Date(0) }
       const row = await given.store.reserve(surplus)
       same(
         [row.status, row.size, row.createdAt],
@@ -142,12 +150,11 @@ export const validationCases: CaseGroup = {
       )
     },
 
-    'refuses unknown fields of purges, and purges nothing': async (given) => {
-      const { store, clock, scope } = given
+    'refuses fields of a record that are no filter of a purge, and purges nothing': async (given) => {
+      const { store, clock, at } = given
       await someRows(given)
       const before = await stateOf(given)
-      const surplus = { scopes: [scope], limits: 1, after: null, status: undefined }
-      for (const [field, value] of Object.entries(surplus)) {
+      for (const [field, value] of Object.entries({ ...at, status: 'deleted', route: 'route' })) {
         const purges = [
           () => store.purgeExpired({ [field]: value }),
           () => store.purgeDeleted({ before: clock.now(), [field]: value }),
@@ -201,10 +208,12 @@ export const errorCases: CaseGroup = {
           name,
           code: actual,
           status,
+          statusCode,
           message,
           stack,
-        } = error as Error & { code?: unknown; status?: unknown }
+        } = error as Error & Partial<Record<'code' | 'status' | 'statusCode', unknown>>
         same([name, actual, status], ['StorageError', code, STATUS_OF_CODE[code]], 'name, code and status')
+        same(statusCode, status, 'statusCode')
         holds(message.length > 0, `${code} has no message`)
         holds(typeof stack === 'string', `${code} has no stack`)
       }

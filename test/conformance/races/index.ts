@@ -1,3 +1,5 @@
+import { namesOf } from '../../../src/core/known-names.js'
+import { OptionChecks } from '../../../src/core/option-checks.js'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { StorageObject } from '../../../src/core/store/records.js'
 import { holds, same, sameFields } from '../assertions.js'
@@ -16,20 +18,26 @@ export interface StoreRacesOptions {
   /** Opens a store on a place, with the system clock. */
   readonly open: (place: string) => StorageObjectStore | Promise<StorageObjectStore>
   /** Closes a store that `open` returned. Default: its method `close`. */
-  readonly close?: ((store: StorageObjectStore) => unknown) | undefined
+  readonly close?: ((store: StorageObjectStore) => unknown) | null | undefined
   /** Drops a place. */
-  readonly drop?: ((place: string) => unknown) | undefined
+  readonly drop?: ((place: string) => unknown) | null | undefined
   /** Your test runner. Default: the globals `describe` and `it`. */
-  readonly test?: TestRunner | undefined
+  readonly test?: TestRunner | null | undefined
   /** Number of worker processes, 2 or more. Default 4. */
-  readonly processes?: number | undefined
+  readonly processes?: number | null | undefined
   /** Calls of each process, 10 or more. Default 200. */
-  readonly calls?: number | undefined
+  readonly calls?: number | null | undefined
   /** Node options of the worker processes, such as `--import tsx`. Default: none. */
-  readonly execArgv?: readonly string[] | undefined
+  readonly execArgv?: readonly string[] | null | undefined
 }
 
 const TIME_LIMIT = 300_000
+
+const OPTIONS = namesOf<StoreRacesOptions>({
+  ...{ name: true, worker: true, createPlace: true, open: true, close: true, drop: true },
+  ...{ test: true, processes: true, calls: true, execArgv: true },
+})
+const checks = new OptionChecks('storeRaces')
 
 /**
  * Registers tests that run a store in several processes at once, which calls from one process can't replace. The processes
@@ -38,12 +46,13 @@ const TIME_LIMIT = 300_000
  * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
  */
 export function storeRaces(options: StoreRacesOptions): void {
-  const { name, createPlace, open, drop, processes = 4, calls = 200 } = options
+  const { name, drop } = checks.options(options, OPTIONS)
+  const createPlace = checks.requiredFunction('createPlace', options.createPlace)
+  const open = checks.requiredFunction('open', options.open)
+  for (const option of ['close', 'drop'] as const) checks.function(option, options[option])
+  const processes = checks.integer('processes', options.processes ?? 4, 2, Number.MAX_SAFE_INTEGER)
+  const calls = checks.integer('calls', options.calls ?? 200, 10, Number.MAX_SAFE_INTEGER)
   const runner = options.test ?? globalRunner('storeRaces')
-  if (!Number.isInteger(processes) || processes < 2)
-    throw new TypeError(`\`processes\` must be an integer of 2 or more (got ${String(processes)}).`)
-  if (!Number.isInteger(calls) || calls < 10)
-    throw new TypeError(`\`calls\` must be an integer of 10 or more (got ${String(calls)}).`)
   const workers = Array.from({ length: processes }, (_, worker) => worker)
 
   async function withPlace(use: (place: string, store: StorageObjectStore) => Promise<void>): Promise<void> {

@@ -3,13 +3,13 @@ import type { KeyState, RaceMessage, RaceTask } from './messages.js'
 
 export interface WorkerOptions {
   readonly worker: string | URL
-  readonly execArgv?: readonly string[] | undefined
+  readonly execArgv?: readonly string[] | null | undefined
 }
 
-async function start({ worker, execArgv = [] }: WorkerOptions, task: RaceTask): Promise<ChildProcess> {
+async function start({ worker, execArgv }: WorkerOptions, task: RaceTask): Promise<ChildProcess> {
   // Loaded here, because the suite itself also runs without Node's modules.
   const { fork } = await import('node:child_process')
-  const child = fork(worker, { execArgv: [...execArgv], serialization: 'json' })
+  const child = fork(worker, { execArgv: [...(execArgv ?? [])], serialization: 'json' })
   child.send(task)
   return child
 }

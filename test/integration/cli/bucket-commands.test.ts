@@ -149,6 +149,15 @@ describePostgres('svc-db with a bucket', (url) => {
     it('transfer-scope gives objects to another scope, up to a limit', async () => {
       const transfer = (...args: string[]) =>
         run('transfer-scope', '--from', 'user:1', '--to', 'user:4', ...args)
+      for (const [to, message] of [
+        ['user:1', 'svc-db: --to must be another scope than --from.\n'],
+        ['', 'svc-db: --to must be a string of 1 to 255 characters (got an empty string).\n'],
+      ]) {
+        expect(await run('transfer-scope', '--from', 'user:1', '--to', to!)).toMatchObject({
+          exitCode: 2,
+          stderr: message,
+        })
+      }
       const limited = await transfer('--max-files', '1')
       expect(limited.exitCode).toBe(1)
       expect(limited.stdout).toMatch(/^failed {2}\S+: .*quota/)

@@ -20,6 +20,7 @@ export interface Places {
 export function emptyStores({ newName, open, empty, spoil }: Places) {
   // A place keeps its events on or off.
   const free = { true: [] as string[], false: [] as string[] }
+  const switched = new Set<string>()
   const placeOf = new Map<StorageObjectStore, { readonly place: string; readonly events: boolean }>()
   return {
     async createStore({ now, events = false }: StoreContext): Promise<StorageObjectStore> {
@@ -34,14 +35,19 @@ export function emptyStores({ newName, open, empty, spoil }: Places) {
     /** Creates a store on a place that doesn't exist. */
     createEmpty: (context: StoreContext) => open(newName(), context),
     /** Creates a second store on the place of another. */
-    reopen: (store: StorageObjectStore, context: StoreContext) => open(placeOf.get(store)!.place, context),
+    reopen(store: StorageObjectStore, context: StoreContext): StorageObjectStore {
+      const { place } = placeOf.get(store)!
+      // Its events may be switched, so no later store uses the place.
+      if (context.events !== undefined) switched.add(place)
+      return open(place, context)
+    },
     tamper: async (store: StorageObjectStore, scope: string) =>
       void (await spoil(placeOf.get(store)!.place, scope)),
     /** Lets a later store use the place again. */
     close(store: StorageObjectStore): void {
       // Reopened stores share the place of another, and those of `createEmpty` are used once.
       const used = placeOf.get(store)
-      if (used) free[`${used.events}`].push(used.place)
+      if (used && !switched.has(used.place)) free[`${used.events}`].push(used.place)
       placeOf.delete(store)
     },
   }

@@ -14,9 +14,9 @@ interface Extent {
 export function conformanceOnPostgres(extent: Extent): void {
   describePostgres('Postgres', (url) => {
     const pool = poolOf(url)
-    const stores = storesInEmptySchemas(pool)
+    const { drop, ...stores } = storesInEmptySchemas(pool)
     afterAll(async () => {
-      await stores.drop()
+      await drop()
       await pool.end()
     })
     storeConformance({ name: 'postgresAdapter on a server', ...stores, driver: true, delays: 5, ...extent })
@@ -27,9 +27,9 @@ export function conformanceOnPostgresJs(extent: Extent): void {
   describePostgres('Postgres through postgres.js', (url) => {
     const pool = poolOf(url)
     const sql = postgres(url, { max: 8 })
-    const stores = storesInEmptySchemas(pool, sql)
+    const { drop, ...stores } = storesInEmptySchemas(pool, sql)
     afterAll(async () => {
-      await stores.drop()
+      await drop()
       await Promise.all([pool.end(), sql.end()])
     })
     storeConformance({

@@ -29,6 +29,11 @@ describe('api.fileURL', () => {
     expect(fetch).not.toHaveBeenCalled()
   })
 
+  it.each([{}, { bucket: 'b' }, { key: '' }, { id: null }])('refuses %j, which names no object', (object) => {
+    expect(() => api.fileURL(object as { key: string })).toThrow(TypeError)
+    expect(() => api.fileURL(object as { key: string })).toThrow(/key, id a string/)
+  })
+
   it('is below the base', () => {
     const options = { baseURL: 'https://files.example.com/', basePath: '/v1/', plugins: [] }
     expect(createS3Client(options).api.fileURL({ key: 'a' })).toBe('https://files.example.com/v1/file?key=a')

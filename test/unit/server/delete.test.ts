@@ -15,7 +15,8 @@ describe('DELETE /object', () => {
       storage: (memory) => ({
         ...memory,
         async remove(at) {
-          steps.push(['bytes', (await objects.find(at))?.status])
+          const { bucket, key } = at
+          steps.push(['bytes', (await objects.find({ bucket, key }))?.status])
           return memory.remove(at)
         },
       }),

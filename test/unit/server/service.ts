@@ -58,9 +58,9 @@ export interface Reported {
 }
 
 export function startService(options: ServiceOptions = {}) {
-  const { quota, hooks, pendingTtlSeconds, deleteMode, resolveScope, mayRead, usageEndpoint, ...rest } =
+  const { quota, hooks, pendingTtlSeconds, deleteMode, resolveScope, mayRead, usageEndpoint, ...others } =
     options
-  const clock = options.clock ?? new ManualClock()
+  const { clock = new ManualClock(), storage: _, objects: __, ...rest } = others
   const { now } = clock
   const memory = memoryStorage({ now })
   const storage = options.storage?.(memory) ?? memory

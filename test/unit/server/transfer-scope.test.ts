@@ -163,19 +163,14 @@ describe('transferScope', () => {
   it('refuses invalid options, before it transfers anything', async () => {
     const service = startService()
     await service.as(from).upload()
-    const refused = (options: object) =>
-      transferScope(service.s3, { from, to, ...options }).catch((error: unknown) => error)
-    const invalid = (field: string) => ({ code: 'VALIDATION_ERROR', params: { field } })
-    expect(await refused({ from: '' })).toMatchObject(invalid('from'))
-    expect(await refused({ to: undefined })).toMatchObject(invalid('to'))
-    expect(await refused({ quota: { maxBytes: -1 } })).toMatchObject(invalid('quota'))
-    expect(await refused({ to: from })).toMatchObject({
-      ...invalid('to'),
-      message: 'to must be another scope than from (got "user:1").',
-    })
-    expect(await refused({ onProgress: 'x' })).toEqual(
-      new TypeError('transferScope: onProgress must be a function (got "x").'),
+    const refused = (options: object) => transferScope(service.s3, { from, to, ...options }).catch(String)
+    expect(await refused({ from: '' })).toContain('TypeError: transferScope: from must be a string')
+    expect(await refused({ to: undefined })).toContain(
+      'to must be a string of 1 to 255 characters (got undef',
     )
+    expect(await refused({ quota: { maxBytes: -1 } })).toContain('quota.maxBytes must be an integer')
+    expect(await refused({ to: from })).toContain('to must be another scope than from (got "user:1").')
+    expect(await refused({ onProgress: 'x' })).toContain('onProgress must be a function (got "x").')
     await expect(transferScope({} as S3ServerCore, { from, to })).rejects.toThrow(
       new TypeError('transferScope: the first argument must be a server returned by createS3Server().'),
     )

@@ -1,6 +1,16 @@
+import { namesOf, unknownName, type KnownNames } from '../../known-names.js'
 import { decodeEventCursor } from '../cursor.js'
+import type { StoredEvent } from '../events.js'
 import type { ObjectReference } from '../records.js'
-import { checkDate, checkObject, checkText, invalid, LATEST_DATE, shown } from '../validation/checks.js'
+import {
+  checkDate,
+  checkObject,
+  checkText,
+  invalid,
+  LATEST_DATE,
+  shown,
+  unknownField,
+} from '../validation/checks.js'
 import {
   boolean,
   cursor,
@@ -74,7 +84,7 @@ export interface EventClaim {
 }
 export interface ExtendClaimInput extends EventClaim {}
 
-/** An event to settle, such as a whole `StoredEvent`. Unknown fields are ignored, so a misspelled `retryAt` would remove the event. */
+/** An event to settle, such as a whole `StoredEvent`. Other fields are refused, because a misspelled `retryAt` would remove the event. */
 export interface SettleEventInput extends ExtendClaimInput {
   /** When to try again. Without it, the event is removed. */
   readonly retryAt?: Date | null | undefined
@@ -90,12 +100,19 @@ export interface SettleEventsCommand {
   readonly now: Date
 }
 
+/** Callers may pass whole events. */
+const EXTENDED_NAMES = namesOf<StoredEvent>({
+  ...{ id: true, type: true, object: true, previous: true, createdAt: true },
+  ...{ attempts: true, claim: true, hasNext: true },
+})
+const SETTLED_NAMES = new Set([...EXTENDED_NAMES, 'retryAt' satisfies keyof SettleEventInput])
+
 export function settleEventsCommand(entries: readonly SettleEventInput[], now: Date): SettleEventsCommand {
   const read = (entry: Readonly<Record<string, unknown>>, name: string) => ({
     ...eventClaim(entry, name),
     retryAt: entry['retryAt'] == null ? null : checkDate(`${name}.retryAt`, entry['retryAt']),
   })
-  return { entries: checkEntries(entries, read), now }
+  return { entries: checkEntries(entries, SETTLED_NAMES, read), now }
 }
 
 const EXTEND_CLAIMS = {
@@ -115,11 +132,12 @@ export function extendClaimsCommand(
   now: Date,
 ): ExtendClaimsCommand {
   const { claimSeconds } = readQuery(EXTEND_CLAIMS, checkObject('options', options ?? {}))
-  return { entries: checkEntries(entries, eventClaim), until: endOfClaim(claimSeconds, now) }
+  return { entries: checkEntries(entries, EXTENDED_NAMES, eventClaim), until: endOfClaim(claimSeconds, now) }
 }
 
 function checkEntries<Entry extends EventClaim>(
   entries: unknown,
+  known: KnownNames,
   read: (entry: Readonly<Record<string, unknown>>, name: string) => Entry,
 ): readonly Entry[] {
   if (!Array.isArray(entries)) throw invalid('entries', `must be an array (got ${shown(entries)}).`)
@@ -130,7 +148,10 @@ function checkEntries<Entry extends EventClaim>(
   // Not `map`, which would skip the holes of a sparse array.
   return Array.from(entries, (entry: unknown, index) => {
     const name = `entries[${index}]`
-    const checked = read(checkObject(name, entry), name)
+    const given = checkObject(name, entry)
+    const unknown = unknownName(given, known)
+    if (unknown !== null) throw unknownField(unknown, known, `${name}.`)
+    const checked = read(given, name)
     const earlier = indices.get(checked.id)
     if (earlier !== undefined) {
       throw invalid(`${name}.id`, `must differ from entries[${earlier}].id (got ${shown(checked.id)} twice).`)

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../../json.js'
+import { namesOf, unknownName, type KnownNames } from '../../known-names.js'
 import { ATTEMPT_ID } from '../attempt-id.js'
-import type { ObjectMetadata, Quota } from '../records.js'
+import type { ObjectMetadata, Quota, StorageObject } from '../records.js'
 import {
   checkAttemptId,
   checkBoolean,
@@ -14,6 +15,7 @@ import {
   invalid,
   shown,
   TEXT_LIMITS,
+  unknownField,
   type QuotaLimits,
   type TextField,
 } from '../validation/checks.js'
@@ -57,11 +59,22 @@ export type ReadOf<List extends Readonly<Record<string, Pick<Field<unknown, unkn
 
 export type CommandOf<List extends Fields> = ReadOf<List> & { readonly now: Date }
 
+/** Reads an input of this call. @throws StorageError `VALIDATION_ERROR` for an unknown field, or the first one that is invalid. */
 export function readCommand<List extends Fields>(list: List, input: unknown, now: Date): CommandOf<List> {
+  refuseUnknown(list, input)
   return Object.assign(readFields(list, input, now), { now })
 }
 
-/** Reads the fields of an input. @throws StorageError `VALIDATION_ERROR` for the first one that is invalid. */
+/** Reads a query that does not depend on the time, so that no clock is read. */
+export function readQuery<List extends Fields>(list: List, input: unknown): ReadOf<List> {
+  refuseUnknown(list, input)
+  return readFields(list, input, NO_TIME)
+}
+
+/** The time for fields that don't depend on it. */
+export const NO_TIME = new Date(0)
+
+/** Reads some fields of an input, whose other fields the caller checks. @throws StorageError `VALIDATION_ERROR` for the first one that is invalid. */
 export function readFields<List extends Fields>(list: List, input: unknown, now: Date): ReadOf<List> {
   const given = checkObject('input', input)
   const values: Record<string, unknown> = {}
@@ -69,21 +82,38 @@ export function readFields<List extends Fields>(list: List, input: unknown, now:
   return values as ReadOf<List>
 }
 
-/** The time for fields that don't depend on it. */
-export const NO_TIME = new Date(0)
+/** The fields of a record. Every input may have them, so that callers can pass a whole row. */
+const RECORD_NAMES = namesOf<StorageObject>({
+  ...{ id: true, attemptId: true, scope: true, bucket: true, key: true, status: true, route: true },
+  ...{ filename: true, contentType: true, size: true, declaredSize: true, eTag: true, metadata: true },
+  ...{ storageKey: true, uploadId: true, expiresAt: true, createdAt: true, updatedAt: true },
+  ...{ confirmedAt: true, deletedAt: true },
+})
 
-/** Reads the fields of a query that does not depend on the time, so that no clock is read. */
-export function readQuery<List extends Fields>(list: List, input: unknown): ReadOf<List> {
-  return readFields(list, input, NO_TIME)
+/** The fields that a call has, and those that its input may have. */
+export interface InputNames {
+  readonly own: KnownNames
+  readonly known: KnownNames
 }
 
-/** Refuses a field that is not in the list: ignoring a misspelled filter would delete too much. */
-export function refuseOthers(list: Fields, input: unknown): void {
-  const names = Object.keys(list)
-  const other = Object.keys(checkObject('input', input)).find((name) => !names.includes(name))
-  if (other === undefined) return
-  const known = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
-  throw invalid(other, `is not a field of this call, which takes ${known}.`)
+/** `others` are fields of a whole that callers may pass instead of a row. */
+export function inputNames(own: KnownNames, others: KnownNames = new Set()): InputNames {
+  return { own, known: new Set([...own, ...RECORD_NAMES, ...others]) }
+}
+
+/** Refuses fields that a call doesn't know: ignoring a misspelled filter would change or return too much. */
+export function refuseUnknownNames({ own, known }: InputNames, input: unknown): void {
+  const name = unknownName(checkObject('input', input), known)
+  if (name !== null) throw unknownField(name, own)
+}
+
+const namesOfLists = new WeakMap<Fields, InputNames>()
+
+/** {@link refuseUnknownNames} for a call with this list of fields. */
+export function refuseUnknown(list: Fields, input: unknown): void {
+  let names = namesOfLists.get(list)
+  if (!names) namesOfLists.set(list, (names = inputNames(new Set(Object.keys(list)))))
+  refuseUnknownNames(names, input)
 }
 
 function required<Value>(

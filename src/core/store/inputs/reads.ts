@@ -5,11 +5,14 @@ import {
   attemptId,
   boolean,
   cursor,
+  NO_TIME,
   oneOf,
   optional,
   PAGE,
+  readFields,
   readQuery,
   REFERENCE,
+  refuseUnknown,
   size,
   text,
   type InputOf,
@@ -39,7 +42,8 @@ const CONVERTED = {
   /** `nextCursor` of the previous page. */
   cursor: cursor(decodeCursor),
 }
-export interface ListByScopeInput extends InputOf<typeof LISTED & typeof CONVERTED> {}
+const LIST = { ...LISTED, ...CONVERTED }
+export interface ListByScopeInput extends InputOf<typeof LIST> {}
 export interface ListQuery extends ReadOf<typeof LISTED> {
   /** One status, or pending and active. */
   readonly statuses: readonly ObjectStatus[]
@@ -48,8 +52,9 @@ export interface ListQuery extends ReadOf<typeof LISTED> {
 }
 
 export function listQuery(input: ListByScopeInput): ListQuery {
-  const query = readQuery(LISTED, input)
-  const { status, cursor: before } = readQuery(CONVERTED, input)
+  refuseUnknown(LIST, input)
+  const query = readFields(LISTED, input, NO_TIME)
+  const { status, cursor: before } = readFields(CONVERTED, input, NO_TIME)
   return Object.assign(query, { statuses: statusesOf(status), before })
 }
 

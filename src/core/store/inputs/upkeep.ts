@@ -1,16 +1,22 @@
+import { namesOf, unknownName } from '../../known-names.js'
 import type { Leftover, StorageObject } from '../records.js'
-import { LATEST_DATE } from '../validation/checks.js'
+import { checkObject, LATEST_DATE, unknownField } from '../validation/checks.js'
 import {
   attemptId,
   date,
+  inputNames,
+  NO_TIME,
   optional,
   PAGE,
   position,
+  readCommand,
   readFields,
   readQuery,
-  refuseOthers,
+  refuseUnknown,
+  refuseUnknownNames,
   text,
   type CommandOf,
+  type Fields,
   type InputOf,
   type ReadOf,
 } from './fields.js'
@@ -25,8 +31,8 @@ export interface PurgeExpiredInput extends InputOf<typeof PURGE_EXPIRED> {}
 export interface PurgeExpiredCommand extends CommandOf<typeof PURGE_EXPIRED> {}
 
 export function purgeExpiredCommand(input: PurgeExpiredInput | undefined, now: Date): PurgeExpiredCommand {
-  refuseOthers(PURGE_EXPIRED, input ?? {})
-  return { ...untilNow(readFields(PURGE_EXPIRED, input ?? {}, now), now), now }
+  refuseFilters(PURGE_EXPIRED, input ?? {})
+  return untilNow(readCommand(PURGE_EXPIRED, input ?? {}, now), now)
 }
 
 const LIST_EXPIRED = {
@@ -38,6 +44,7 @@ export interface ListExpiredInput extends InputOf<typeof LIST_EXPIRED> {}
 export interface ListExpiredQuery extends ReadOf<typeof LIST_EXPIRED> {}
 
 export function listExpiredQuery(input: ListExpiredInput | undefined, now: Date): ListExpiredQuery {
+  refuseUnknown(LIST_EXPIRED, input ?? {})
   return untilNow(readFields(LIST_EXPIRED, input ?? {}, now), now)
 }
 
@@ -75,7 +82,7 @@ export function namesDueBefore(input: ListLeftoversInput | undefined): input is 
   return input?.dueBefore !== undefined && input.dueBefore !== null
 }
 
-export const DEFER_LEFTOVER = {
+const DEFER_LEFTOVER = {
   attemptId,
   /** When the leftover is next worth a look. */
   until: date,
@@ -83,8 +90,26 @@ export const DEFER_LEFTOVER = {
 export interface DeferLeftoverInput extends InputOf<typeof DEFER_LEFTOVER> {}
 export interface DeferLeftoverCommand extends ReadOf<typeof DEFER_LEFTOVER> {}
 
-export const FORGET_LEFTOVER = { attemptId }
+const FORGET_LEFTOVER = { attemptId }
 export interface ForgetLeftoverInput extends InputOf<typeof FORGET_LEFTOVER> {}
+
+/** Callers may pass a whole leftover. */
+const LEFTOVER_NAMES = namesOf<Leftover>({
+  ...{ attemptId: true, scope: true, bucket: true, key: true, storageKey: true, uploadId: true },
+  ...{ since: true, writableUntil: true, dueAt: true },
+})
+const DEFER_NAMES = inputNames(new Set(Object.keys(DEFER_LEFTOVER)), LEFTOVER_NAMES)
+const FORGET_NAMES = inputNames(new Set(Object.keys(FORGET_LEFTOVER)), LEFTOVER_NAMES)
+
+export function deferLeftoverCommand(input: DeferLeftoverInput): DeferLeftoverCommand {
+  refuseUnknownNames(DEFER_NAMES, input)
+  return readFields(DEFER_LEFTOVER, input, NO_TIME)
+}
+
+export function forgottenAttempt(input: ForgetLeftoverInput): string {
+  refuseUnknownNames(FORGET_NAMES, input)
+  return readFields(FORGET_LEFTOVER, input, NO_TIME).attemptId
+}
 
 const PURGED = { scope: optional(text('scope')), ...PAGE }
 
@@ -115,7 +140,7 @@ export interface PurgeDeletedCommand extends ReadOf<typeof PURGE_DELETED> {
 }
 
 export function purgeDeletedCommand(input: PurgeDeletedInput): PurgeDeletedCommand {
-  refuseOthers(PURGE_DELETED_BY_ID, input)
+  refuseFilters(PURGE_DELETED, input)
   return namesId(input)
     ? readQuery(PURGE_DELETED_BY_ID, input)
     : { id: null, ...readQuery(PURGE_DELETED, input) }
@@ -123,4 +148,16 @@ export function purgeDeletedCommand(input: PurgeDeletedInput): PurgeDeletedComma
 
 function namesId(input: PurgeDeletedInput): input is PurgeDeletedByIdInput {
   return input.id !== undefined && input.id !== null
+}
+
+/**
+ * Refuses a field of a record that a purge doesn't have, unless the input is a whole row: `bucket` alone would be a filter that is
+ * ignored, and the purge would delete too much.
+ */
+function refuseFilters(list: Fields, input: unknown): void {
+  const given = checkObject('input', input)
+  if (given['id'] !== undefined && given['id'] !== null) return
+  const own = new Set(Object.keys(list))
+  const name = unknownName(given, own)
+  if (name !== null) throw unknownField(name, own)
 }

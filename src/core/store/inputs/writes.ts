@@ -9,8 +9,10 @@ import {
   oneOf,
   optional,
   quota,
+  readCommand,
   readFields,
   REFERENCE,
+  refuseUnknown,
   size,
   text,
   type CommandOf,
@@ -103,6 +105,7 @@ export const CHANGES = {
   /** That of the bytes, if something has stored the same bytes anew, such as a copy of the bucket. */
   eTag: optional(text('eTag')),
 }
+const UPDATE_INPUT = { ...UPDATE, ...CHANGES }
 type Changes = { readonly [Name in keyof typeof CHANGES]: InputOf<typeof CHANGES>[Name] }
 
 /** Requires one field to be named, and allows the others to be left out. */
@@ -121,6 +124,7 @@ export interface UpdateCommand extends CommandOf<typeof UPDATE> {
 }
 
 export function updateCommand(input: UpdateInput, now: Date): UpdateCommand {
+  refuseUnknown(UPDATE_INPUT, input)
   const target = readFields(UPDATE, input, now)
   const names = (Object.keys(CHANGES) as (keyof typeof CHANGES)[]).filter((name) => input[name] !== undefined)
   if (names.length === 0) {
@@ -170,6 +174,6 @@ export interface AdoptCommand extends CommandOf<typeof ADOPT> {
 }
 
 export function adoptCommand(input: AdoptInput, now: Date): AdoptCommand {
-  const fields = readFields(ADOPT, input, now)
-  return { id: attemptIdAt(fields.createdAt), ...fields, now }
+  const command = readCommand(ADOPT, input, now)
+  return { id: attemptIdAt(command.createdAt), ...command }
 }

@@ -1,5 +1,6 @@
 import { utf8Length } from '../../bytes.js'
 import { StorageError } from '../../errors.js'
+import { namesOf, suggestion, unknownName, type KnownNames } from '../../known-names.js'
 import { isBuiltIn } from '../../realms.js'
 import { isAttemptId } from '../attempt-id.js'
 import type { Quota } from '../records.js'
@@ -7,6 +8,14 @@ import type { Quota } from '../records.js'
 /** Creates the error for a bad parameter. `message` continues the sentence that starts with the field's name. */
 export function invalid(field: string, message: string): StorageError {
   return new StorageError('VALIDATION_ERROR', { message: `${field} ${message}`, params: { field } })
+}
+
+/** Creates the error for a field that the call doesn't have. `own` are those that it has, all after the same `path`. */
+export function unknownField(name: string, own: Iterable<string>, path = ''): StorageError {
+  return new StorageError('VALIDATION_ERROR', {
+    message: `${shown(path + name)} is not a field of this call. ${suggestion(name, own, path)}`,
+    params: { field: path + name },
+  })
 }
 
 /** Formats a value for an error message: simple values up to 40 characters, other values by their kind. */
@@ -136,7 +145,12 @@ export function checkText(kind: TextField, value: unknown, field: string = kind)
   return value
 }
 
-/** Returns what is wrong with the quota called `name`, as a sentence without its period, or `null`. */
+/** A quota; `null` means unlimited. */
+export type QuotaLimits = { readonly [Limit in keyof Quota]-?: number | null }
+
+export const QUOTA_NAMES: KnownNames = namesOf<Quota>({ maxBytes: true, maxFiles: true })
+
+/** Returns what is wrong with the quota called `name`, as a sentence without its period, or `null`. Other fields are allowed. */
 export function quotaFlaw(name: string, value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return `${name} must be an object { maxBytes?, maxFiles? } (got ${shown(value)})`
@@ -151,12 +165,13 @@ export function quotaFlaw(name: string, value: unknown): string | null {
   return null
 }
 
-/** A quota; `null` means unlimited. */
-export type QuotaLimits = { readonly [Limit in keyof Quota]-?: number | null }
-
+/** Returns both limits, `null` for none. @throws StorageError `VALIDATION_ERROR` for a bad limit or an unknown field. */
 export function checkQuota(field: string, value: unknown): QuotaLimits {
-  const flaw = optional(value, (quota) => quotaFlaw(field, quota))
+  if (value === undefined || value === null) return { maxBytes: null, maxFiles: null }
+  const flaw = quotaFlaw(field, value)
   if (flaw !== null) throw new StorageError('VALIDATION_ERROR', { message: `${flaw}.`, params: { field } })
-  const { maxBytes = null, maxFiles = null } = (value ?? {}) as Quota
-  return { maxBytes, maxFiles }
+  const unknown = unknownName(value, QUOTA_NAMES)
+  if (unknown !== null) throw unknownField(unknown, QUOTA_NAMES, `${field}.`)
+  const { maxBytes, maxFiles } = value as Quota
+  return { maxBytes: maxBytes ?? null, maxFiles: maxFiles ?? null }
 }

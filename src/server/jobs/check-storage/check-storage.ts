@@ -1,9 +1,16 @@
+import { namesOf } from '../../../core/known-names.js'
 import { OptionChecks } from '../../../core/option-checks.js'
 import { shown } from '../../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { secondsAfter } from '../../url-terms.js'
 import { dependenciesOf } from '../../dependencies.js'
-import { bucketPart, showProgress, type BucketJobContext, type BucketJobOptions } from '../job.js'
+import {
+  BUCKET_JOB_OPTIONS,
+  bucketPart,
+  showProgress,
+  type BucketJobContext,
+  type BucketJobOptions,
+} from '../job.js'
 import { listInOrder, storedPosition } from '../pages.js'
 import {
   confirmedDifferences,
@@ -50,6 +57,10 @@ const JOB = 'checkStorage'
 const DAY = 86_400
 export const TEN_YEARS = 3650 * DAY
 
+const OPTIONS = namesOf<CheckStorageOptions>({
+  ...BUCKET_JOB_OPTIONS,
+  ...{ olderThanSeconds: true, ignore: true, onDifference: true },
+})
 const checks = new OptionChecks(JOB)
 
 /**
@@ -77,7 +88,7 @@ export async function runCheck(
   context: BucketJobContext,
   options: CheckStorageOptions,
 ): Promise<CheckStorageResult> {
-  checks.options(options)
+  checks.options(options, OPTIONS)
   const onDifference = checks.requiredFunction('onDifference', options.onDifference)
   const ignore = checks.function('ignore', options.ignore) ?? (() => false)
   const part = bucketPart(checks, options, context.bucket)

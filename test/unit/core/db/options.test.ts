@@ -44,7 +44,7 @@ describe('db()', () => {
   ])('throws a TypeError for an invalid %s: %j', (name, values, allowed) => {
     for (const value of values) {
       expect(make({ [name]: value })).toThrow(TypeError)
-      expect(make({ [name]: value })).toThrow(/^db\(\): /)
+      expect(make({ [name]: value })).toThrow(/^db: /)
       expect(make({ [name]: value })).toThrow(name)
       expect(make({ [name]: value })).toThrow(allowed)
     }

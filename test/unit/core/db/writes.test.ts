@@ -55,12 +55,15 @@ describe('db.reserve', () => {
       })
   })
 
-  it('takes scope and quota only from resolveScope and the options', async () => {
-    const smuggled = { ...RESERVATION, scope: 'user:2', quota: { maxBytes: 1000 } }
+  it('takes the scope only from resolveScope, and the quota only from the options', async () => {
     const files = plugin({ quota: { maxBytes: 5 } })
-    expect(await files.reserve(mine, smuggled)).toMatchObject({ scope: 'user:1' })
-    const refused = files.reserve(mine, { ...smuggled, declaredSize: 6 })
-    await expect(refused).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
+    const ofAnother = { ...RESERVATION, scope: 'user:2' }
+    expect(await files.reserve(mine, ofAnother)).toMatchObject({ scope: 'user:1' })
+    const smuggled = { ...RESERVATION, quota: { maxBytes: 1000 } }
+    await expect(files.reserve(mine, smuggled)).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      params: { field: 'quota' },
+    })
   })
 })
 
@@ -168,13 +171,15 @@ describe('the quota', () => {
   const down = new Error('the billing service is down')
   it.each<[string, () => unknown, unknown]>([
     ['throws', () => Promise.reject(down), down],
-    ...[undefined, 5, true, [], { maxBytes: -1 }, { maxBytes: '5' }, { maxFiles: NaN }].map(
-      (result): [string, () => unknown, unknown] => [
-        `returns ${JSON.stringify(result)}`,
-        () => result,
-        expect.objectContaining({ message: expect.stringContaining('quota function') as string }),
-      ],
-    ),
+    ...[
+      ...[undefined, 5, true, [], { maxBytes: -1 }, { maxBytes: '5' }, { maxFiles: NaN }],
+      // A row without a limit, or with one that is misspelt.
+      ...[{ plan: 'free' }, { maxBytes: 10, maxFile: 1 }, { max_bytes: 10, maxFiles: null }],
+    ].map((result): [string, () => unknown, unknown] => [
+      `returns ${JSON.stringify(result)}`,
+      () => result,
+      expect.objectContaining({ message: expect.stringContaining('quota function') as string }),
+    ]),
   ])('is INTERNAL_ERROR, reported, and never unlimited if a function %s', async (_what, quota, error) => {
     const onError = vi.fn()
     const files = plugin({ quota: quota as never, onError })
@@ -185,6 +190,14 @@ describe('the quota', () => {
       [error, { request: mine, operation: 'db.confirm' }],
     ])
     expect(await client.find({ bucket: 'photos', key: 'a' })).toBeNull()
+  })
+
+  it('can be a row of a plans table, which has other fields', async () => {
+    const plan = { id: 7, name: 'free', price: null, maxBytes: 5, maxByte: null }
+    for (const quota of [() => plan, async () => ({ ...plan, maxBytes: null, maxFiles: 0 })]) {
+      const reserved = plugin({ quota }).reserve(mine, { ...RESERVATION, declaredSize: 6 })
+      await expect(reserved).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
+    }
   })
 
   it('keeps the code of a StorageError that a function throws', async () => {

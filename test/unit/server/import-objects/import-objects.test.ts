@@ -188,7 +188,7 @@ describe('importObjects', () => {
     [{ scope: 'a', createdAt: '2019-03-01' }, 'createdAt must be a Date (got "2019-03-01").'],
     [
       { scope: 'a', fileName: 'x' },
-      'importObjects: select returned the unknown field "fileName". Allowed are scope, key, createdAt, route, filename, contentType, metadata.',
+      'importObjects: select returned the unknown field "fileName". Did you mean "filename"?',
     ],
   ])('fails an item for which select returns %j', async (selection, message) => {
     for (const dryRun of [true, false]) {

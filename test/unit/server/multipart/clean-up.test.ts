@@ -49,7 +49,11 @@ describe('cleanUp of leftovers of multipart uploads', () => {
     Object.assign(multipart!, {
       abort: (at: Parameters<typeof original>[0]) => (back-- > 0 ? Promise.resolve() : original(at)),
     })
-    const again = startService({ ...service, storage: () => service.storage })
+    const again = startService({
+      objects: service.objects,
+      clock: service.clock,
+      storage: () => service.storage,
+    })
     expect(await run(again)).toEqual([[], ['removed']])
     expect(await run(again)).toEqual([[], ['removed']])
     expect(await run(again)).toEqual([[], ['removed']])

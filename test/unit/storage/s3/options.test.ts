@@ -6,9 +6,9 @@ process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
 const client = new S3Client({ region: 'us-east-1' })
 
 it.each<[unknown, string]>([
-  [undefined, 'client must be an S3Client from @aws-sdk/client-s3.'],
+  [undefined, 'the options must be an object (got undefined).'],
   [{}, 'client must be an S3Client from @aws-sdk/client-s3.'],
-  [client, 'client must be an S3Client from @aws-sdk/client-s3.'],
+  [client, 'unknown option "config". Allowed are client, publicClient,'],
   [{ client: { send: () => {} } }, 'client must be an S3Client from @aws-sdk/client-s3.'],
   [{ client, timeoutSeconds: 0 }, 'timeoutSeconds must be a number above 0 and at most 2147483 (got 0).'],
   [
@@ -24,7 +24,7 @@ it.each<[unknown, string]>([
   [{ client, uploadHeaders: 'x-amz-acl' }, 'uploadHeaders must be an object (got "x-amz-acl").'],
   [
     { client, uploadHeaders: { 'content-type': 'a/b' } },
-    'uploadHeaders can have only x-amz-server-side-encryption,',
+    'unknown option "uploadHeaders.content-type". Allowed are x-amz-server-side-encryption,',
   ],
   [
     { client, uploadHeaders: { 'x-amz-acl': '' } },

@@ -1,0 +1,47 @@
+import fc from 'fast-check'
+import type { MethodName } from './calls.js'
+import { fieldNamesOf } from './input-checks.js'
+
+/** Names that every object has, and that a table of known names must not take for known. */
+const INHERITED = ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty', 'isPrototypeOf']
+
+/** Names that callers expect to be filters or targets. */
+const EXPECTED = ['owner', 'user', 'scopes', 'keys', 'where', 'filter', 'type', 'surplus', '']
+
+function typosOf(name: string): string[] {
+  const end = name.at(-1)!
+  return [
+    name + end,
+    name.slice(0, -1),
+    name.slice(1),
+    name.slice(0, -2) + end + name.at(-2)!,
+    name.toUpperCase(),
+    `${name}s`,
+    `${name} `,
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  ]
+}
+
+/** Returns names that the call does not know: typos of its own fields, and names that look known. */
+export function unknownNamesOf(method: MethodName): readonly string[] {
+  const { own, known } = fieldNamesOf(method)
+  const names = [...INHERITED, ...EXPECTED, ...own.flatMap(typosOf)]
+  return [...new Set(names)].filter((name) => !known.includes(name))
+}
+
+/** Any name that the call does not know. */
+export function unknownNames(method: MethodName): fc.Arbitrary<string> {
+  const { known } = fieldNamesOf(method)
+  const anyName = fc.oneof(
+    fc.string({ maxLength: 12 }),
+    fc.stringMatching(/^[a-z]{1,8}([A-Z][a-z]{1,6})?$/),
+    fc.constantFrom(...unknownNamesOf(method)),
+  )
+  return anyName.filter((name) => !known.includes(name))
+}
+
+/** Returns a copy with a field of its own, whatever its name is: an assignment to `__proto__` would set the prototype. */
+export function withOwnField(input: object, name: string, value: unknown): object {
+  const descriptor = { value, enumerable: true, writable: true, configurable: true }
+  return Object.defineProperty({ ...input }, name, descriptor)
+}
