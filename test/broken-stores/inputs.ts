@@ -1,4 +1,4 @@
-import { StorageError, type PurgeDeletedInput, type StorageObject } from '../../src/adapter.js'
+import { StorageError, type StorageObject } from '../../src/adapter.js'
 import { badValuesOf } from '../conformance/input-checks.js'
 import { METHODS } from '../conformance/inputs.js'
 import {

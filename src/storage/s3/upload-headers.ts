@@ -28,7 +28,7 @@ export interface UploadSettings {
 /** @throws TypeError that names the header. */
 export function checkUploadHeaders(checks: OptionChecks, value: unknown): UploadSettings {
   if (value === undefined || value === null) return { headers: {}, parameters: {} }
-  checks.nested('uploadHeaders', value as S3UploadHeaders, NAMES)
+  checks.nested('uploadHeaders', value, NAMES)
   const given = Object.entries(value as Record<string, string | null | undefined>).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== null,
   )

@@ -366,7 +366,7 @@ describe.each(SUBJECTS)('$name', ({ name, call, good, required, typos, wrong }) 
   })
 
   it('names a value that it does not accept', async () => {
-    for (const [option, value] of Object.entries(wrong)) {
+    for (const [option, value] of Object.entries(wrong) as [string, unknown][]) {
       expect(await message({ ...good, [option]: value })).toMatch(
         new RegExp(`^${name}: (options\\.)?${option}`),
       )
