@@ -32,7 +32,6 @@ const layers = [
       'src/core/http/request-body.ts',
       'src/core/http/response.ts',
       'src/core/names.ts',
-      'src/core/option-checks.ts',
       'src/core/realms.ts',
       'src/core/store/validation/checks.ts',
       'src/storage/headers.ts',
@@ -41,7 +40,13 @@ const layers = [
   },
   {
     folder: 'src/storage/memory',
-    values: ['src/core/bytes.ts', 'src/core/known-names.ts', 'src/core/names.ts', 'src/storage/local'],
+    values: [
+      'src/core/bytes.ts',
+      'src/core/known-names.ts',
+      'src/core/names.ts',
+      'src/core/option-checks.ts',
+      'src/storage/local',
+    ],
     types: ['src/core'],
   },
   {

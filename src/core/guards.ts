@@ -5,7 +5,7 @@ import type { StorageObjectStore } from './store/contract.js'
 import { copyObject, type Quota, type StorageObject } from './store/records.js'
 import { exceededLimit } from './store/lifecycle/usage.js'
 import { refusalError } from './store/refusals.js'
-import { checkSize, optional, shown } from './store/validation/checks.js'
+import { checkSize, optional } from './store/validation/checks.js'
 import { type ResolveScope, requireScope, resolveScopeOnce } from './scope.js'
 
 /** What a guard knows about the operation. */
@@ -89,9 +89,7 @@ const accessChecks = new OptionChecks('createObjectAccessGuard')
 
 /** Checks what every guard needs. @throws TypeError */
 function checkCaller(checks: OptionChecks, { client, resolveScope }: QuotaGuardOptions): void {
-  if (typeof client?.reserve !== 'function') {
-    throw checks.error(`client must be a store, such as postgresAdapter(pool) (got ${shown(client)}).`)
-  }
+  checks.store(client)
   checks.requiredFunction('resolveScope', resolveScope)
 }
 

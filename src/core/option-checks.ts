@@ -1,5 +1,6 @@
 import { StorageError } from './errors.js'
 import { suggestion, unknownName, type KnownNames } from './known-names.js'
+import type { StorageObjectStore } from './store/contract.js'
 import {
   checkBoolean,
   checkInteger,
@@ -117,6 +118,12 @@ export class OptionChecks {
     const given = this.function(name, value)
     if (!given) throw this.error(`${name} must be a function (got ${shown(value)}).`)
     return given
+  }
+
+  /** For the option `client`. */
+  store(value: Partial<Pick<StorageObjectStore, 'reserve'>> | null | undefined): void {
+    if (typeof value?.reserve === 'function') return
+    throw this.error(`client must be a store, such as postgresAdapter(pool) (got ${shown(value)}).`)
   }
 
   /** Returns one of the allowed texts, or `null` if none was given. */

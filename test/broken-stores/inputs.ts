@@ -166,7 +166,7 @@ export const inputMutants: Mutants = {
     'validation: ignores other fields of a record',
     'validation: takes whole rows, their copies and what JSON makes of them',
   ],
-  'takes only rows of its own, whose dates are dates': [
+  'refuses whole rows that were made from JSON': [
     storeInput('findById', (input) => {
       const { createdAt } = Object(input) as { readonly createdAt?: unknown }
       if (typeof createdAt === 'string') throw invalid('createdAt')

@@ -44,8 +44,8 @@ export interface ConformanceOptions {
   /** Changes the recorded usage of a scope directly in the database, to anything else that a usage can be. */
   readonly tamper?: ((store: StorageObjectStore, scope: string) => unknown) | null | undefined
   /**
-   * Checks what the outcomes of the driver report: `isRepeat` and `replaced` of a confirm, and `scopes`, if it has them. Needs stores that `createStore()` returned, each with a driver of its
-   * own. Default `false`.
+   * Checks what the outcomes of the driver report: `isRepeat` and `replaced` of a confirm, `hasNext` of a settled event, and `scopes`, if
+   * it has them. Needs stores that `createStore()` returned, each with a separate driver. Default `false`.
    */
   readonly driver?: boolean | null | undefined
   /** Called with every store after its case or run, whether that passed or failed; with those of `reopen` first. */

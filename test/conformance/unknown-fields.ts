@@ -22,7 +22,7 @@ function typosOf(name: string): string[] {
   ]
 }
 
-/** Returns names that the call does not know: typos of its own fields, and names that look known. */
+/** Returns names that the call doesn't know: misspelled names of its fields, and names that look familiar. */
 export function unknownNamesOf(method: MethodName): readonly string[] {
   const { own, known } = fieldNamesOf(method)
   const names = [...INHERITED, ...EXPECTED, ...own.flatMap(typosOf)]
@@ -40,7 +40,7 @@ export function unknownNames(method: MethodName): fc.Arbitrary<string> {
   return anyName.filter((name) => !known.includes(name))
 }
 
-/** Returns a copy with a field of its own, whatever its name is: an assignment to `__proto__` would set the prototype. */
+/** Returns a copy with one more field. Defines it, because assigning to `__proto__` would set the prototype. */
 export function withOwnField(input: object, name: string, value: unknown): object {
   const descriptor = { value, enumerable: true, writable: true, configurable: true }
   return Object.defineProperty({ ...input }, name, descriptor)

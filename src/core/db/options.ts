@@ -73,7 +73,6 @@ const OPTIONS = namesOf<DbOptions>({
   ...{ pendingTtlSeconds: true, deleteMode: true, bucket: true, hooks: true, basePath: true },
   ...{ onError: true, onOperation: true, now: true },
 })
-const HOOK_NAMES = ['onReserved', 'onActivated', 'onDeleted'] as const
 const HOOKS = namesOf<DbHooks>({ onReserved: true, onActivated: true, onDeleted: true })
 
 const checks = new OptionChecks('db')
@@ -81,9 +80,7 @@ const checks = new OptionChecks('db')
 export function checkDbOptions(options: DbOptions): void {
   checks.options(options, OPTIONS)
   const { client, resolveScope, quota, pendingTtlSeconds, deleteMode, bucket, basePath, hooks } = options
-  if (typeof client?.reserve !== 'function') {
-    throw checks.error(`client must be a store, such as postgresAdapter(pool) (got ${shown(client)}).`)
-  }
+  checks.store(client)
   if (typeof resolveScope !== 'function') {
     throw checks.error(
       `resolveScope must be a function that returns a scope or null (got ${shown(resolveScope)}).`,
@@ -101,5 +98,5 @@ export function checkDbOptions(options: DbOptions): void {
   for (const name of ['onError', 'onOperation', 'now'] as const) checks.function(name, options[name])
   if (hooks == null) return
   checks.nested('hooks', hooks, HOOKS)
-  for (const hook of HOOK_NAMES) checks.function(`hooks.${hook}`, hooks[hook])
+  for (const [name, hook] of Object.entries(hooks)) checks.function(`hooks.${name}`, hook)
 }

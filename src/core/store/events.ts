@@ -66,7 +66,7 @@ export type StoredEvent = RecordedChange &
 /** An event whose claim has ended. */
 export interface SettledEvent {
   readonly id: string
-  /** Whether another event of the object is there, and was recorded after this one. */
+  /** Whether the object has a later event. */
   readonly hasNext: boolean
 }
 

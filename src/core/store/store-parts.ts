@@ -19,7 +19,7 @@ interface CallsInFull {
 
 const IN_FULL = Symbol.for('@svc/db/in-full')
 
-/** Makes a call of the store from one that returns more. Unlike the parts of a store, that one goes where somebody wraps the call. */
+/** Makes a call of the store that returns only a part of what `inFull` returns. An application that wraps the call hides `inFull`. */
 export function reduced<Input, Full, Result>(
   inFull: (input: Input) => Promise<Full>,
   reduce: (full: Full) => Result,
@@ -28,7 +28,7 @@ export function reduced<Input, Full, Result>(
   return Object.defineProperty(call, IN_FULL, { value: inFull })
 }
 
-/** Returns the call that {@link reduced} got, or `null` if somebody has replaced the call of the store. */
+/** Returns the call behind one that {@link reduced} has made, or `null` if the application has wrapped or replaced it. */
 export function inFull<Name extends keyof CallsInFull>(
   store: Pick<StorageObjectStore, Name>,
   name: Name,

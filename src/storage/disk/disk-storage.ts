@@ -49,7 +49,7 @@ const checks = new OptionChecks('diskStorage')
  */
 export function diskStorage(options: DiskStorageOptions): ObjectStorage {
   const layout = diskLayout(resolve(checkDirectory(checks.options(options, OPTIONS))))
-  return createLocalStorage('diskStorage', options, OPTIONS, (now) => {
+  return createLocalStorage(checks, options, (now) => {
     const startSweep = createSweeps(layout, now)
     return {
       objects: createDiskByteStore(layout, startSweep),

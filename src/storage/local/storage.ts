@@ -1,8 +1,7 @@
 import { shortFilename } from '../../core/http/download-headers.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import type { KnownNames } from '../../core/known-names.js'
-import { OptionChecks } from '../../core/option-checks.js'
+import type { OptionChecks } from '../../core/option-checks.js'
 import { isBuiltIn } from '../../core/realms.js'
 import { shown } from '../../core/store/validation/checks.js'
 import { uploadHeaders } from '../headers.js'
@@ -30,17 +29,14 @@ export const LOCAL_OPTIONS = { baseURL: true, now: true } as const satisfies Rec
   true
 >
 
-/** Creates a storage whose signed URLs point to its server. @throws TypeError that names the function `caller` and the option. */
+/** Creates a storage whose signed URLs point to its server, from options with known names. @throws TypeError that names the option. */
 export function createLocalStorage(
-  caller: string,
-  options: LocalStorageOptions | null | undefined,
-  known: KnownNames,
+  checks: OptionChecks,
+  options: LocalStorageOptions,
   createBackend: (now: () => Date) => LocalBackend,
 ): ObjectStorage {
-  const checks = new OptionChecks(caller)
-  const given = checks.optionalOptions(options, known)
-  const now = checks.function('now', given.now) ?? (() => new Date())
-  const baseURL = checkBaseURL(checks, given.baseURL)
+  const now = checks.function('now', options.now) ?? (() => new Date())
+  const baseURL = checkBaseURL(checks, options.baseURL)
   const backend = createBackend(now)
   const { objects, claimWrite, secret } = backend
   const signer = createUrlSigner(onceSuccessful(secret))

@@ -2,6 +2,7 @@ import { concatenate, hexOf } from '../../core/bytes.js'
 import { namesOf } from '../../core/known-names.js'
 import { keyId } from '../../core/names.js'
 import type { ObjectStorage, StoredBytes } from '../../core/object-storage.js'
+import { OptionChecks } from '../../core/option-checks.js'
 import {
   PartChangedError,
   SWEEP_EVERY_MS,
@@ -19,6 +20,7 @@ import { createLocalStorage, LOCAL_OPTIONS, type LocalStorageOptions } from '../
 export type MemoryStorageOptions = LocalStorageOptions
 
 const OPTIONS = namesOf<MemoryStorageOptions>(LOCAL_OPTIONS)
+const checks = new OptionChecks('memoryStorage')
 
 /**
  * Creates an object storage in memory, for tests and demos. Every bucket name exists. Its signed URLs point to the server
@@ -27,7 +29,7 @@ const OPTIONS = namesOf<MemoryStorageOptions>(LOCAL_OPTIONS)
  * @throws TypeError if `baseURL` is not an absolute http(s) URL, or if another option is invalid.
  */
 export function memoryStorage(options?: MemoryStorageOptions | null): ObjectStorage {
-  return createLocalStorage('memoryStorage', options, OPTIONS, (now) => ({
+  return createLocalStorage(checks, checks.optionalOptions(options, OPTIONS), (now) => ({
     objects: createByteStore(now),
     parts: createPartStore(),
     claimWrite,

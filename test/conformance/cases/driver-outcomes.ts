@@ -76,7 +76,7 @@ export const settledOutcomeCases: CaseGroup = {
         await allOf<unknown>([store.settleEvents(claimsOf([event])), change()])
         const [settled] = place.reported!.take().settled
         const isTold = settled?.hasNext === true || claims.length === 1
-        holds(isTold, 'nobody was told of an event that was recorded while the one before it was settled')
+        holds(isTold, '`hasNext` misses an event that could not be claimed before the settlement had ended')
         // Due again, for the next round.
         await store.settleEvents(claimsOf(claims).map((each) => ({ ...each, retryAt: given.clock.now() })))
       }

@@ -82,7 +82,7 @@ describePostgres('a purge beside an open transaction', (url) => {
     await inTransaction(pool, async (holder) => {
       await hold(holder)
       expect(await later().purgeDeleted({ before })).toBe(1)
-      // Whoever names a scope or an object must not take its history for gone.
+      // A result of 0 would tell a caller who names a scope or an object that its history is gone.
       for (const input of [{ before, scope: 'eve' }, { id }]) {
         const purging = later().purgeDeleted(input)
         await expect(purging).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })

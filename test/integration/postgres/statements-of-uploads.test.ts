@@ -26,14 +26,14 @@ describePostgres('statements of uploads', (url) => {
     return createS3Server({
       storage: memoryStorage(),
       bucket: 'b',
-      routes: { docs: { key: () => 'report', overwrite: true } },
+      routes: { report: { key: () => 'report', overwrite: true }, any: {} },
       plugins,
       ...(onEvent && { onEvent }),
     })
   }
 
   /** Uploads a file of this size. Returns the number of statements of its confirm. */
-  async function upload(s3: ReturnType<typeof serverOf>, size: number): Promise<number> {
+  async function upload(s3: ReturnType<typeof serverOf>, route: 'report' | 'any', size = 1): Promise<number> {
     const post = async (path: string, body: object) => {
       const response = await s3.handler(
         new Request(`http://localhost/api/s3${path}`, {
@@ -44,7 +44,7 @@ describePostgres('statements of uploads', (url) => {
       )
       return (await response.json()) as Begun
     }
-    const file = { route: 'docs', filename: 'a.txt', contentType: 'text/plain', size }
+    const file = { route, filename: 'a.txt', contentType: 'text/plain', size }
     const { object, upload } = await post('/upload', file)
     await s3.handler(
       new Request(upload.url, { method: 'PUT', headers: upload.headers, body: 'x'.repeat(size) }),
@@ -59,7 +59,7 @@ describePostgres('statements of uploads', (url) => {
     const s3 = serverOf({
       onActivated: ({ replaced }) => void activated.push(replaced?.size ?? null),
     })
-    expect([await upload(s3, 1), await upload(s3, 2)]).toEqual([2, 2])
+    expect([await upload(s3, 'report', 1), await upload(s3, 'report', 2)]).toEqual([2, 2])
     expect(activated).toEqual([null, 1])
   })
 
@@ -69,10 +69,10 @@ describePostgres('statements of uploads', (url) => {
     const isCounted = new Promise<void>((resolve) => (end = resolve))
     const s3 = serverOf({}, () => (++delivered === 2 ? isCounted : undefined))
     proxy.roundTrips = 0
-    await upload(s3, 1)
+    await upload(s3, 'any')
     await until(() => delivered === 1)
-    // Whatever follows the first delivery comes before the second one, because the pool has one connection.
-    await upload(s3, 2)
+    // Another object. Whatever follows the first delivery comes before the second one, because the pool has one connection.
+    await upload(s3, 'any')
     await until(() => delivered === 2)
     // Each reserves, finds and confirms. The first claims and settles, and the second has claimed.
     expect(proxy.roundTrips).toBe(9)

@@ -80,7 +80,7 @@ describe.each(Object.entries(MISSPELT))('%s', (name, [typo, meant]) => {
     const wholes = (row: StorageObject) => [row, { ...row }, JSON.parse(JSON.stringify(row)) as object]
     for (const index of [0, 1, 2]) {
       const { calls, row } = await countedService()
-      // What a call writes needs values of its own.
+      // These calls create another object, so they can't use all values of the row.
       const own = /reserve|confirm|put/.test(call)
         ? { size: 3, declaredSize: 3, expiresAt: null, key: 'c', storageKey: null, id: null }
         : {}

@@ -109,11 +109,16 @@ export function refuseUnknownNames({ own, known }: InputNames, input: unknown): 
 
 const namesOfLists = new WeakMap<Fields, InputNames>()
 
-/** {@link refuseUnknownNames} for a call with this list of fields. */
-export function refuseUnknown(list: Fields, input: unknown): void {
+/** Returns the names for a call with this list of fields. */
+export function namesIn(list: Fields): InputNames {
   let names = namesOfLists.get(list)
   if (!names) namesOfLists.set(list, (names = inputNames(new Set(Object.keys(list)))))
-  refuseUnknownNames(names, input)
+  return names
+}
+
+/** {@link refuseUnknownNames} for a call with this list of fields. */
+export function refuseUnknown(list: Fields, input: unknown): void {
+  refuseUnknownNames(namesIn(list), input)
 }
 
 function required<Value>(

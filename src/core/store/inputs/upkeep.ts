@@ -5,6 +5,7 @@ import {
   attemptId,
   date,
   inputNames,
+  namesIn,
   NO_TIME,
   optional,
   PAGE,
@@ -157,7 +158,7 @@ function namesId(input: PurgeDeletedInput): input is PurgeDeletedByIdInput {
 function refuseFilters(list: Fields, input: unknown): void {
   const given = checkObject('input', input)
   if (given['id'] !== undefined && given['id'] !== null) return
-  const own = new Set(Object.keys(list))
+  const { own } = namesIn(list)
   const name = unknownName(given, own)
   if (name !== null) throw unknownField(name, own)
 }
