@@ -122,15 +122,21 @@ export interface S3Client<Plugins extends readonly ClientPlugin[]> {
 /**
  * Creates a browser client for the API of `createS3Server`.
  *
- * @throws TypeError if `plugins` is not an array of plugins, if `account` is neither a string, a function nor `null`, or if
- * `stallSeconds` is not above 0.
+ * @throws TypeError if `plugins` is not an array of plugins, if `basePath` or `baseURL` is not a string, if `account` is neither
+ * a string, a function nor `null`, or if `stallSeconds` is not above 0.
  */
 export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   clientOptions: S3ClientOptions<Plugins>,
 ): S3Client<Plugins> {
   const { basePath, baseURL, plugins, account, stallSeconds } = Object(clientOptions) as typeof clientOptions
   const stall = stallSeconds ?? 30
-  check(Array.isArray(plugins) && stall > 0 && /st|f/.test(typeof (account || '')))
+  check(
+    plugins?.every?.((plugin) => plugin?.createApi) &&
+      isText(basePath) &&
+      isText(baseURL) &&
+      (isText(account) || typeof account === 'function') &&
+      stall > 0,
+  )
   const root = withoutTrailingSlash(baseURL || '')
   const path = withoutTrailingSlash(basePath ?? '/api/s3')
   // Without a slash between them, a path would change the host.
@@ -157,10 +163,14 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   return { api, useApi: () => api }
 }
 
+const isText = (value: unknown) => typeof (value || '') === 'string'
+
 /** @throws TypeError with one sentence for all options, which keeps the client small. */
 function check(isValid: unknown): void {
   if (!isValid)
-    throw new TypeError('plugins must be an array, account, key, id a string, stallSeconds above 0.')
+    throw new TypeError(
+      'plugins must be an array of plugins, account, basePath, baseURL, key, id strings, stallSeconds above 0.',
+    )
 }
 
 /** Loads the code for uploads on first use, to keep pages that don't upload small. */

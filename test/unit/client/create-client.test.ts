@@ -27,6 +27,20 @@ describe('createS3Client', () => {
     expect(fetch.mock.calls.map(([requested]) => requested)).toEqual([url])
   })
 
+  it.each([
+    undefined,
+    {},
+    { plugins: {} },
+    { plugins: [null] },
+    { plugins: ['db'] },
+    { plugins: [], basePath: 5 },
+    { plugins: [], basePath: () => '/api' },
+    { plugins: [], baseURL: new URL('https://files.example.com') },
+    { plugins: [], stallSeconds: 0 },
+  ])('says what to pass instead of %o', (options) => {
+    expect(() => createS3Client(options as never)).toThrow(/^plugins must be an array of plugins, /)
+  })
+
   it('uses the global fetch at the time of the call', async () => {
     const { api } = createS3Client({ plugins: [dbClient()] })
     const fetch = emptyList()

@@ -229,12 +229,6 @@ describe('a request without progress', () => {
     // It ends after the call, in the storage that the next test may have put in place.
     await expect.poll(usage).toMatchObject({ reservedFiles: 0 })
   })
-
-  it('is refused as an option unless it is above 0', () => {
-    for (const options of [undefined, {}, { plugins: {} }, { plugins: [], stallSeconds: 0 }]) {
-      expect(() => createS3Client(options as never)).toThrow(TypeError)
-    }
-  })
 })
 
 describe('while the browser says that it is offline', () => {
