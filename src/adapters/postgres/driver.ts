@@ -16,7 +16,7 @@ import { SCHEMA } from './sql/schema.js'
 import { verify } from './migrate/verify.js'
 import { BEFORE_ALL_DATES, readLeftover, readNumber, readObject, readObjects } from './sql/rows.js'
 import { ARGUMENTS, valuesOf } from './sql/arguments.js'
-import { FIRST_ID, LAST_ID } from './sql/reads.js'
+import { FIRST_ID, LAST_ID } from './sql/lists.js'
 import { readCounts, readDifferences, readUsage } from './sql/usage-checks.js'
 import { readRefusal, readWriteResult, type WriteResult } from './sql/writes.js'
 
@@ -36,7 +36,7 @@ export interface PostgresDriverOptions {
 export function createPostgresDriver(options: PostgresDriverOptions): StoreDriver {
   const { database, readDatabase, schema, events } = options
   const statements = statementsOf(schema)
-  const { reads, writes } = statements
+  const { lists, reads, writes } = statements
   const calls = createCalls(database)
   const { idempotent, once } = calls
   const callReplica = readDatabase === database ? idempotent : createReadPoolCall(readDatabase, idempotent)
@@ -69,9 +69,11 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     ...createEventMethods(calls, statements.events),
 
     async list({ scope, statuses, route, before, limit, withMetadata, fromPrimary }) {
-      const lists = withMetadata ? statements.lists : statements.listsWithoutMetadata
+      const ofScope = withMetadata ? statements.scopeLists : statements.scopeListsWithoutMetadata
       const isLive = statuses.length > 1
-      const [all, ofRoute] = isLive ? [lists.listLive, lists.listLiveRoute] : [lists.list, lists.listRoute]
+      const [all, ofRoute] = isLive
+        ? [ofScope.listLive, ofScope.listLiveRoute]
+        : [ofScope.list, ofScope.listRoute]
       const values = [scope, before ?? LAST_ID, limit, ...(isLive ? [] : statuses)]
       const callList = fromPrimary ? idempotent : callReplica
       return readObjects(
@@ -156,13 +158,13 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
 
     async listScopes({ prefix, after, limit }) {
       // No scope is empty.
-      const rows = await idempotent(reads.listScopes, [...namesWithin(prefix), after ?? '', limit])
+      const rows = await idempotent(lists.listScopes, [...namesWithin(prefix), after ?? '', limit])
       return rows.map((row) => ({ scope: row[0]!, usage: readUsage(row, 1), counts: readCounts(row, 1) }))
     },
 
     async listStored({ bucket, prefix, after, limit }) {
       const values = [bucket, ...namesWithin(prefix), after ?? '', limit]
-      const rows = await idempotent(reads.listStored, values)
+      const rows = await idempotent(lists.listStored, values)
       return rows.map(([name, object, leftover]) => {
         const storageKey = name!
         return object == null
@@ -174,7 +176,7 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     async listExpired({ scope, before, limit, after }) {
       const from = after?.expiresAt.toISOString() ?? BEFORE_ALL_DATES
       const values = [before.toISOString(), from, after?.id ?? FIRST_ID, limit]
-      return readObjects(await callWithin(scope, [reads.listExpired, reads.listExpiredOfScope], values))
+      return readObjects(await callWithin(scope, [lists.listExpired, lists.listExpiredOfScope], values))
     },
 
     async purgeExpired({ scope, before, limit, now }) {
@@ -200,14 +202,14 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     async listLeftovers({ scope, limit, after }) {
       const from = after?.since.toISOString() ?? BEFORE_ALL_DATES
       const values = [from, after?.attemptId ?? FIRST_ID, limit]
-      const rows = await callWithin(scope, [reads.listLeftovers, reads.listLeftoversOfScope], values)
+      const rows = await callWithin(scope, [lists.listLeftovers, lists.listLeftoversOfScope], values)
       return rows.map(readLeftover)
     },
 
     async listDueLeftovers({ scope, dueBefore, limit, after }) {
       const from = after?.dueAt?.toISOString() ?? BEFORE_ALL_DATES
       const values = [from, after?.attemptId ?? FIRST_ID, dueBefore.toISOString(), limit]
-      const rows = await callWithin(scope, [reads.listDueLeftovers, reads.listDueLeftoversOfScope], values)
+      const rows = await callWithin(scope, [lists.listDueLeftovers, lists.listDueLeftoversOfScope], values)
       return rows.map(readLeftover)
     },
 

@@ -49,8 +49,8 @@ describe.each(Object.entries(storages))('the URLs of %s', (_name, open) => {
       const { key } = await api.upload(new File([new Uint8Array(size)], 'zeros'))
       const { url } = await api.download({ key })
       expect(await sizeOf(url)).toBe(size)
-      // Nothing in a request shows a prefix that was removed.
-      if (basePath !== '/api/s3') continue
+      // Nothing in a request shows a prefix that was removed. A size changes nothing about a redirect.
+      if (basePath !== '/api/s3' || size > 5) continue
       for (const slash of ['', '/']) {
         const file = api.fileURL({ key }).replace('/file', `/file${slash}`)
         const location = (await fetch(file)).headers.get('location')!

@@ -159,26 +159,29 @@ describe('an upload in parts', () => {
     expect(client.count('PUT')).toBeLessThanOrEqual(3)
   })
 
-  it.each([200, 302, 401, 403, 404, 418])(
-    'stays reserved if a page with %i comes in place of a response',
-    async (status) => {
-      let isLogin = true
-      const client = start({ 'POST /multipart/complete': () => (isLogin ? page(status) : undefined) })
-      const file = large()
+  it('stays reserved if a page comes in place of a response, whatever its status', async () => {
+    let status: number | null = null
+    const client = start({ 'POST /multipart/complete': () => (status ? page(status) : undefined) })
+    const file = large()
+    for (status of [200, 302, 401, 403, 404, 418]) {
       const { result } = await timed(rejectionOf(client.api.upload(file)))
       expect(result).toMatchObject({ code: 'UNEXPECTED_RESPONSE', status, path: '/multipart/complete' })
-      isLogin = false
-      expect((await timed(client.api.upload(file))).result).toMatchObject({ status: 'active' })
-      expect([client.count('POST /multipart'), client.count('PUT')]).toEqual([1, 3])
-    },
-  )
+    }
+    status = null
+    expect((await timed(client.api.upload(file))).result).toMatchObject({ status: 'active' })
+    expect([client.count('POST /multipart'), client.count('PUT')]).toEqual([1, 3])
+  })
 
   it('is kept if the server doesn’t know it while its URLs are valid', async () => {
     let isOther = false
     const client = start({
       'POST /multipart/parts': () => (isOther ? refusal(404, 'OBJECT_NOT_FOUND') : undefined),
       'POST /multipart/complete': () => (isOther ? refusal(404, 'OBJECT_NOT_FOUND') : undefined),
-      PUT: (serve) => serve().finally(() => (isOther = true)),
+      // The bytes don't matter here, and are many.
+      PUT: async () => {
+        isOther = true
+        return new Response()
+      },
     })
     const file = new File([new Uint8Array(9 * 8 * MIB)], 'a', { lastModified: 1 })
     expect((await timed(rejectionOf(client.api.upload(file)))).result).toMatchObject({

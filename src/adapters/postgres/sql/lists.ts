@@ -1,141 +1,89 @@
-import { INDEX_PLANS } from './fragments.js'
-import { hasOtherName, hasUsualName, nameOf } from './names.js'
-import { leftoverText, objectText } from './rows.js'
-import { SUMS } from './tables.js'
-import { sumColumns } from './usage.js'
+import { leftoverColumns, objectColumns } from './rows.js'
 
-/** Whether a name is in the requested range. The names that start with `p_prefix` end before `p_end`. */
-const inRange = (name: string) => `${name} >= p_prefix AND ${name} > p_after AND ${name} < p_end`
+const LEFTOVER = leftoverColumns('l')
+const OBJECT = objectColumns('o')
 
-/** Lists scopes by their rows, one index descent for each. Usage rows are kept for scopes that have become empty. */
-export const LIST_SCOPES = `
-CREATE OR REPLACE FUNCTION {schema}.list_scopes_v1(p_prefix text, p_end text, p_after text, p_limit int)
-RETURNS TABLE (
-  scope text, ${SUMS.map((sum) => `${sum} bigint`).join(', ')}
-) LANGUAGE plpgsql STABLE
-${INDEX_PLANS} AS $body$
-#variable_conflict use_column
-BEGIN
-  RETURN QUERY
-  WITH RECURSIVE walk AS (
-    (SELECT o.scope FROM {schema}.objects o WHERE ${inRange('o.scope')} ORDER BY o.scope LIMIT 1)
-    UNION ALL
-    SELECT (SELECT o.scope FROM {schema}.objects o WHERE o.scope > w.scope AND o.scope < p_end ORDER BY o.scope LIMIT 1)
-    FROM walk w WHERE w.scope IS NOT NULL
-  )
-  SELECT w.scope, ${sumColumns('u')}
-  FROM (SELECT w.scope FROM walk w WHERE w.scope IS NOT NULL LIMIT p_limit) w
-  -- OFFSET 0 keeps this a lookup for each scope. A merge would walk the whole index.
-  LEFT JOIN LATERAL (SELECT u.* FROM {schema}.scope_usage u WHERE u.scope = w.scope OFFSET 0) u ON true
-  ORDER BY w.scope;
-END
-$body$;
-COMMENT ON FUNCTION {schema}.list_scopes_v1 IS 'Lists scopes with their sums.';
-`
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-const NAMED_AFTER_ATTEMPT = `o.storage_key = ((o.key || '~') || o.attempt_id::text)`
-
-/** Reads the first names of an index, and all items of the last one of these, into two arrays. */
-const firstOf = (
-  [names, items]: readonly [string, string],
-  { name, item, source }: Readonly<Record<'name' | 'item' | 'source', string>>,
-) => `
-  SELECT pg_catalog.array_agg(i.name), pg_catalog.array_agg(i.item) INTO ${names}, ${items} FROM (
-    SELECT ${name} AS name, ${item} AS item FROM (
-      SELECT i.* FROM ${source} AND ${inRange(name)} ORDER BY ${name} FETCH FIRST (p_limit) ROWS WITH TIES
-    ) i
-  ) i;`
+const firstId = `'${FIRST_ID}'::uuid`
 
 /**
- * Lists live rows and leftovers by the name of their bytes.
- *
- * Rows with a usual name come from the index by key. Its order is nearly that of the names, but the name `a~<id>` of the
- * key `a` comes after the keys that begin with `a/`. So:
- * - Rows are read up to a key, `upto`, such that enough names come before it although some come after it. These belong to
- *   keys that `upto` begins with, so they are few.
- * - Rows of earlier keys can have names within the page. The place where the page starts begins with their keys.
- *
- * All other names come from indexes by name. A page reads at most a few rows of each index more than it returns, and the
- * rows that have other names but keys in its range, as an import under other keys creates them.
- *
- * Names in variables have lost the collation of the columns.
+ * Hides a value from the planner, behind a subquery. Without statistics, it expects few rows of a scope, and would read
+ * and sort all of them or use the index by expiry. And while it sees values that seem cheaper than the generic plan,
+ * Postgres plans the statement again at each call.
  */
-export const LIST_STORED = `
-CREATE OR REPLACE FUNCTION {schema}.list_stored_v1(p_bucket text, p_prefix text, p_end text, p_after text, p_limit int)
-RETURNS TABLE (name text, object text, leftover text) LANGUAGE plpgsql STABLE
-${INDEX_PLANS} AS $body$
-#variable_conflict use_column
-DECLARE
-  start text := greatest(p_prefix COLLATE "C", p_after COLLATE "C");
-  last text;
-  upto text;
-  seen text := p_after;
-  usual_names text[];
-  usual_rows text[];
-  other_names text[];
-  other_rows text[];
-  leftover_names text[];
-  leftovers text[];
-  more_names text[];
-  more_rows text[];
-  -- Usually the only row with a later name is the last one, or both rows of its key.
-  wanted int := p_limit + 2;
-  later int;
-BEGIN${firstOf(['other_names', 'other_rows'], {
-  name: 'i.storage_key',
-  item: objectText('i'),
-  source: `{schema}.objects i WHERE i.bucket = p_bucket AND ${hasOtherName('i')}`,
-})}${firstOf(['leftover_names', 'leftovers'], {
-  name: nameOf('i'),
-  item: leftoverText('i'),
-  source: `{schema}.leftovers i WHERE i.bucket = p_bucket`,
-})}
-  last := least(p_end COLLATE "C", other_names[p_limit], leftover_names[p_limit]);
+const hidden = (value: string) => `(SELECT ${value})`
+const [scope, before, limit] = [hidden('$1::text'), hidden('$2::uuid'), hidden('$3::int')]
 
-  LOOP
-    SELECT pg_catalog.array_agg(i.name), pg_catalog.array_agg(i.item), pg_catalog.max(i.key)
-    INTO more_names, more_rows, upto FROM (
-      SELECT o.key, ${nameOf('o')} AS name, ${objectText('o')} AS item FROM (
-        SELECT o.* FROM {schema}.objects o
-        WHERE o.bucket = p_bucket AND ${hasUsualName('o')} AND ${inRange('o.key')} AND o.key > seen AND o.key <= last
-        ORDER BY o.key FETCH FIRST (wanted) ROWS WITH TIES
-      ) o
-    ) i;
-    usual_names := pg_catalog.array_cat(usual_names, more_names);
-    usual_rows := pg_catalog.array_cat(usual_rows, more_rows);
-    IF more_names IS NULL OR pg_catalog.cardinality(more_names) < wanted THEN
-      upto := last;
-      EXIT;
-    END IF;
-    SELECT count(*) INTO later FROM pg_catalog.unnest(usual_names) AS i(name) WHERE i.name > upto COLLATE "C";
-    wanted := p_limit + 2 * later - pg_catalog.cardinality(usual_names);
-    EXIT WHEN wanted <= later;
-    seen := upto;
-  END LOOP;
+const newest = (columns: string, status: string, rows: string, lowestId = firstId) =>
+  `SELECT ${columns} FROM {schema}.objects o
+   WHERE o.scope = ${scope} AND o.status = ${hidden(`${status}::text`)} AND o.id < ${before} AND o.id >= ${lowestId}
+   ORDER BY o.id DESC LIMIT ${rows}`
 
-  RETURN QUERY
-  SELECT n.name, n.object, n.leftover FROM (
-    SELECT i.name, i.item AS object, NULL::text AS leftover
-    FROM ROWS FROM (pg_catalog.unnest(usual_names), pg_catalog.unnest(usual_rows)) AS i(name, item)
-    UNION ALL
-    SELECT o.storage_key, ${objectText('o')}, NULL
-    -- A lookup for each key: a plan made while the table is small would filter the whole bucket.
-    FROM pg_catalog.generate_series(1, char_length(start)) AS length
-    CROSS JOIN LATERAL (
-      SELECT o.* FROM {schema}.objects o WHERE o.bucket = p_bucket AND o.key = left(start, length) AND o.status <> 'deleted' OFFSET 0
-    ) o
-    WHERE NOT (${inRange('o.key')} AND o.key <= last) AND ${NAMED_AFTER_ATTEMPT}
-      AND ${inRange('o.storage_key')} AND o.storage_key <= last
-    UNION ALL
-    SELECT i.name, i.item, NULL
-    FROM ROWS FROM (pg_catalog.unnest(other_names), pg_catalog.unnest(other_rows)) AS i(name, item)
-    UNION ALL
-    SELECT i.name, NULL, i.item
-    FROM ROWS FROM (pg_catalog.unnest(leftover_names), pg_catalog.unnest(leftovers)) AS i(name, item)
-  ) n
-  WHERE n.name <= upto COLLATE "C"
-  ORDER BY n.name COLLATE "C" FETCH FIRST (p_limit) ROWS WITH TIES;
-END
-$body$;
-COMMENT ON FUNCTION {schema}.list_stored_v1 IS 'Lists live rows and leftovers by the name of their bytes.';
-`
+/**
+ * Selects rows of one status and route, newest first. The row comparisons and their order match only the index by
+ * route: the index by scope costs the same while the table is empty, and its plan could be kept.
+ */
+const newestOfRoute = (columns: string, route: string, status: string, rows: string, lowestId = firstId) =>
+  `SELECT ${columns} FROM {schema}.objects o
+   WHERE o.scope = ${scope} AND o.route IS NOT NULL
+     AND (o.route, o.status, o.id) < (${route}, ${status}, ${before})
+     AND (o.route, o.status, o.id) >= (${route}, ${status}, ${lowestId})
+   ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT ${rows}`
+
+/**
+ * Selects pending and active rows, each status in index order, and merges the two. A generic plan of `status IN (…)`
+ * reads and sorts the whole scope.
+ *
+ * A full page of active rows also bounds the pending ones, because the index keeps entries of formerly pending rows
+ * until a vacuum.
+ */
+const newestLive = (
+  columns: string,
+  newestOf: (columns: string, status: string, rows: string, lowestId?: string) => string,
+) => {
+  const lastOfPage = `(${newestOf('o.id', `'active'`, `1 OFFSET ${limit} - 1`)})`
+  return `SELECT ${columns} FROM (
+     (${newestOf('o.*', `'active'`, limit)})
+     UNION ALL
+     (${newestOf('o.*', `'pending'`, limit, `coalesce(${lastOfPage}, ${firstId})`)})
+   ) o ORDER BY o.id DESC LIMIT ${limit}`
+}
+
+const listsOf = (columns: string) => ({
+  list: newest(columns, '$4', limit),
+  listRoute: newestOfRoute(columns, hidden('$5::text'), hidden('$4::text'), limit),
+  listLive: newestLive(columns, newest),
+  listLiveRoute: newestLive(columns, (part, ...more) => newestOfRoute(part, hidden('$4::text'), ...more)),
+})
+
+export const SCOPE_LISTS = listsOf(OBJECT)
+export const SCOPE_LISTS_WITHOUT_METADATA = listsOf(objectColumns('o', { withMetadata: false }))
+
+/** The other lists, one statement each. An index serves every condition. */
+export const LISTS = {
+  listScopes: `SELECT s.* FROM {schema}.list_scopes_v1($1::text, $2::text, $3::text, $4::int) s`,
+  listStored: `SELECT n.name, n.object, n.leftover
+     FROM {schema}.list_stored_v1($1::text, $2::text, $3::text, $4::text, $5::int) n`,
+
+  listExpired: `SELECT ${OBJECT} FROM {schema}.objects o
+     WHERE o.status = 'pending' AND o.expires_at <= $1 AND (o.expires_at, o.id) > ($2, $3)
+     ORDER BY o.expires_at, o.id LIMIT $4`,
+  // A range of one scope: with an equality, the order of an index of all scopes would match too.
+  listExpiredOfScope: `SELECT ${OBJECT} FROM {schema}.objects o
+     WHERE o.status = 'pending' AND o.scope >= $5 AND o.scope <= $5 AND (o.scope, o.expires_at, o.id) > ($5, $2, $3)
+       AND o.expires_at <= $1
+     ORDER BY o.scope, o.expires_at, o.id LIMIT ${hidden('$4::int')}`,
+  listLeftovers: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
+     WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
+  listLeftoversOfScope: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
+     WHERE l.scope >= $4 AND l.scope <= $4 AND (l.scope, l.since, l.attempt_id) > ($4, $1, $2)
+     ORDER BY l.scope, l.since, l.attempt_id LIMIT ${hidden('$3::int')}`,
+  listDueLeftovers: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
+     WHERE (l.due_at, l.attempt_id) > ($1, $2) AND l.due_at <= $3 ORDER BY l.due_at, l.attempt_id LIMIT $4`,
+  listDueLeftoversOfScope: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
+     WHERE l.scope >= $5 AND l.scope <= $5 AND (l.scope, l.due_at, l.attempt_id) > ($5, $1, $2)
+       AND (l.scope, l.due_at) <= ($5, $3)
+     ORDER BY l.scope, l.due_at, l.attempt_id LIMIT ${hidden('$4::int')}`,
+}

@@ -1,14 +1,8 @@
-import { leftoverColumns, objectColumns } from './rows.js'
+import { objectColumns } from './rows.js'
 import { SUMS } from './tables.js'
 
-const LEFTOVER = leftoverColumns('l')
 const OBJECT = objectColumns('o')
-const sums = (row: string) => SUMS.map((sum) => `${row}.${sum}`).join(', ')
 
-export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
-export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-
-const firstId = `'${FIRST_ID}'::uuid`
 const at = `o.bucket = $1 AND o.key = $2`
 
 /**
@@ -20,62 +14,9 @@ const ofScope = (parameter: string) => `(${parameter}::text IS NULL OR o.scope |
 /** Finds the pending row of a key. As an expression, the status suits no index, whose plan Postgres could keep. */
 const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`
 
-/**
- * Hides a value from the planner, behind a subquery. Without statistics, it expects few rows of a scope, and would read
- * and sort all of them or use the index by expiry. And while it sees values that seem cheaper than the generic plan,
- * Postgres plans the statement again at each call.
- */
-const hidden = (value: string) => `(SELECT ${value})`
-const [scope, before, limit] = [hidden('$1::text'), hidden('$2::uuid'), hidden('$3::int')]
-
-const newest = (columns: string, status: string, rows: string, lowestId = firstId) =>
-  `SELECT ${columns} FROM {schema}.objects o
-   WHERE o.scope = ${scope} AND o.status = ${hidden(`${status}::text`)} AND o.id < ${before} AND o.id >= ${lowestId}
-   ORDER BY o.id DESC LIMIT ${rows}`
-
-/**
- * Selects rows of one status and route, newest first. The row comparisons and their order match only the index by
- * route: the index by scope costs the same while the table is empty, and its plan could be kept.
- */
-const newestOfRoute = (columns: string, route: string, status: string, rows: string, lowestId = firstId) =>
-  `SELECT ${columns} FROM {schema}.objects o
-   WHERE o.scope = ${scope} AND o.route IS NOT NULL
-     AND (o.route, o.status, o.id) < (${route}, ${status}, ${before})
-     AND (o.route, o.status, o.id) >= (${route}, ${status}, ${lowestId})
-   ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT ${rows}`
-
-/**
- * Selects pending and active rows, each status in index order, and merges the two. A generic plan of `status IN (…)`
- * reads and sorts the whole scope.
- *
- * A full page of active rows also bounds the pending ones, because the index keeps entries of formerly pending rows
- * until a vacuum.
- */
-const newestLive = (
-  columns: string,
-  newestOf: (columns: string, status: string, rows: string, lowestId?: string) => string,
-) => {
-  const lastOfPage = `(${newestOf('o.id', `'active'`, `1 OFFSET ${limit} - 1`)})`
-  return `SELECT ${columns} FROM (
-     (${newestOf('o.*', `'active'`, limit)})
-     UNION ALL
-     (${newestOf('o.*', `'pending'`, limit, `coalesce(${lastOfPage}, ${firstId})`)})
-   ) o ORDER BY o.id DESC LIMIT ${limit}`
-}
-
-const listsOf = (columns: string) => ({
-  list: newest(columns, '$4', limit),
-  listRoute: newestOfRoute(columns, hidden('$5::text'), hidden('$4::text'), limit),
-  listLive: newestLive(columns, newest),
-  listLiveRoute: newestLive(columns, (part, ...more) => newestOfRoute(part, hidden('$4::text'), ...more)),
-})
-
-export const LISTS = listsOf(OBJECT)
-export const LISTS_WITHOUT_METADATA = listsOf(objectColumns('o', { withMetadata: false }))
-
-/** The other reads, one statement each. An index serves every condition, so no call reads rows that it does not return. */
+/** The reads of one row, one statement each. An index serves every condition, so no call reads rows that it does not return. */
 export const READS = {
-  usage: `SELECT ${sums('u')} FROM {schema}.scope_usage u WHERE u.scope = $1`,
+  usage: `SELECT ${SUMS.join(', ')} FROM {schema}.scope_usage u WHERE u.scope = $1`,
 
   // 'active' sorts before 'pending'. History is read only if no row is live. The scope does not decide which row it is.
   find: `WITH live AS (
@@ -102,27 +43,4 @@ export const READS = {
        UNION ALL
        SELECT o.* FROM {schema}.objects o WHERE o.id = $1 AND o.id <> o.attempt_id
      ) o WHERE ${ofScope('$2')} ORDER BY o.status = 'deleted' LIMIT 1`,
-  listScopes: `SELECT s.scope, ${sums('s')} FROM {schema}.list_scopes_v1($1::text, $2::text, $3::text, $4::int) s`,
-  listStored: `SELECT n.name, n.object, n.leftover
-     FROM {schema}.list_stored_v1($1::text, $2::text, $3::text, $4::text, $5::int) n`,
-
-  listExpired: `SELECT ${OBJECT} FROM {schema}.objects o
-     WHERE o.status = 'pending' AND o.expires_at <= $1 AND (o.expires_at, o.id) > ($2, $3)
-     ORDER BY o.expires_at, o.id LIMIT $4`,
-  // A range of one scope: with an equality, the order of an index of all scopes would match too.
-  listExpiredOfScope: `SELECT ${OBJECT} FROM {schema}.objects o
-     WHERE o.status = 'pending' AND o.scope >= $5 AND o.scope <= $5 AND (o.scope, o.expires_at, o.id) > ($5, $2, $3)
-       AND o.expires_at <= $1
-     ORDER BY o.scope, o.expires_at, o.id LIMIT ${hidden('$4::int')}`,
-  listLeftovers: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
-     WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
-  listLeftoversOfScope: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
-     WHERE l.scope >= $4 AND l.scope <= $4 AND (l.scope, l.since, l.attempt_id) > ($4, $1, $2)
-     ORDER BY l.scope, l.since, l.attempt_id LIMIT ${hidden('$3::int')}`,
-  listDueLeftovers: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
-     WHERE (l.due_at, l.attempt_id) > ($1, $2) AND l.due_at <= $3 ORDER BY l.due_at, l.attempt_id LIMIT $4`,
-  listDueLeftoversOfScope: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
-     WHERE l.scope >= $5 AND l.scope <= $5 AND (l.scope, l.due_at, l.attempt_id) > ($5, $1, $2)
-       AND (l.scope, l.due_at) <= ($5, $3)
-     ORDER BY l.scope, l.due_at, l.attempt_id LIMIT ${hidden('$4::int')}`,
 }

@@ -3,7 +3,8 @@ import { RecentEntries } from '../../../core/recent-entries.js'
 import { shown, textFlaw } from '../../../core/store/validation/checks.js'
 import type { Statement } from '../connection/database.js'
 import { EVENT_STATEMENTS } from './events.js'
-import { LISTS, LISTS_WITHOUT_METADATA, READS } from './reads.js'
+import { LISTS, SCOPE_LISTS, SCOPE_LISTS_WITHOUT_METADATA } from './lists.js'
+import { READS } from './reads.js'
 import { SCHEMA } from './schema.js'
 import { USAGE_CHECKS } from './usage-checks.js'
 import { TRIES, WRITES } from './writes.js'
@@ -49,8 +50,9 @@ export function statement(name: string, text: string, schema: SchemaName): State
 export type Statements = ReturnType<typeof buildStatements>
 
 export const buildStatements = (schema: SchemaName) => ({
+  scopeLists: versioned(SCOPE_LISTS, schema),
+  scopeListsWithoutMetadata: versioned(SCOPE_LISTS_WITHOUT_METADATA, schema),
   lists: versioned(LISTS, schema),
-  listsWithoutMetadata: versioned(LISTS_WITHOUT_METADATA, schema),
   reads: versioned(READS, schema),
   writes: versioned(WRITES, schema),
   tries: versioned(TRIES, schema),

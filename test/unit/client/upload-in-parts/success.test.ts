@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { rejectionOf } from '../rejection.js'
 import { NOTHING_USED } from '../server.js'
 import { fileOf, PART, threeParts } from './files.js'
 import { withoutPauses, useFakePauses } from './fake-pauses.js'
-import { START, ONE_PUT, SIGN } from './request-lines.js'
-import { respondWith, startUploads } from './faulty-uploads.js'
+import { COMPLETE, START, ONE_PUT, PUT, SIGN } from './request-lines.js'
+import { refuse, respondWith, startUploads } from './faulty-uploads.js'
 
 useFakePauses()
 
@@ -61,7 +62,12 @@ describe('an upload of 16 MiB or more', () => {
       requested.push(((await response.clone().json()) as { parts: unknown[] }).parts.length)
       return response
     })
-    expect(await uploads.api.upload(fileOf(8 * PART + 1))).toMatchObject({ size: 8 * PART + 1 })
+    // The bytes don't matter here, and are many.
+    uploads.inject(PUT, respondWith(200))
+    uploads.inject(COMPLETE, refuse)
+    expect(await rejectionOf(uploads.api.upload(fileOf(8 * PART + 1)))).toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+    })
     expect(uploads.maxConcurrency()).toBe(4)
     expect(requested).toEqual([8, 1])
   })
