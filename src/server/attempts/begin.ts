@@ -4,10 +4,11 @@ import { createAttemptId } from '../../core/store/attempt-id.js'
 import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
 import type { UploadKeys } from './keys.js'
-import { settleReservation, settlementBatches } from './settle.js'
+import { settleReservation, SETTLED_AT_ONCE } from './settle.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { RoutePolicy } from '../upload-routes/options.js'
 import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
+import { workThrough } from '../work-through.js'
 
 /** A validated request to start an upload, with the key that it will have. */
 export interface UploadRequest extends UploadKeys {
@@ -106,15 +107,15 @@ async function settleExpired(
   const expired = await dependencies.records.objects.listExpired({ scope, limit: SETTLED_PER_REQUEST })
   const known = expired.filter(({ bucket }) => dependencies.buckets.has(bucket))
   let settled = expired.length === 0
-  for (const rows of settlementBatches(known)) {
-    const results = await Promise.allSettled(
-      rows.map((row) => settleReservation(dependencies, row, 'confirm', context.request?.signal)),
-    )
-    const failures = results.filter((result) => result.status === 'rejected')
-    for (const { reason } of failures) dependencies.report(reason, context)
-    settled ||= failures.length < results.length
-    if (failures.length > 0) break
-  }
+  await workThrough(known, SETTLED_AT_ONCE, async (row) => {
+    try {
+      await settleReservation(dependencies, row, 'confirm', context.request?.signal)
+      return (settled = true)
+    } catch (error) {
+      dependencies.report(error, context)
+      return false
+    }
+  })
   return settled
 }
 

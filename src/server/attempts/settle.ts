@@ -33,16 +33,8 @@ function goneIfEnded(error: unknown): 'gone' {
   throw error
 }
 
-/** How many items are settled concurrently: enough to hide the storage's latency without adding much load. */
-const CONCURRENCY = 8
-
-/** Splits items into batches that may be settled concurrently, in order. */
-export function settlementBatches<T>(items: readonly T[]): T[][] {
-  const count = Math.ceil(items.length / CONCURRENCY)
-  return Array.from({ length: count }, (_, index) =>
-    items.slice(index * CONCURRENCY, (index + 1) * CONCURRENCY),
-  )
-}
+/** How many items are settled at once: enough to hide the storage's latency without adding much load. */
+export const SETTLED_AT_ONCE = 8
 
 /** Ends an attempt that is still pending: first the row, then its parts and bytes. Reports failures: `cleanUp` retries. */
 export async function endAttempt(

@@ -2,11 +2,12 @@ import { toStorageError, type StorageError } from '../../core/errors.js'
 import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
-import { settleReservation, settlementBatches, type SettledReservation } from '../attempts/settle.js'
+import { settleReservation, SETTLED_AT_ONCE, type SettledReservation } from '../attempts/settle.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
 import { fairShares } from './fair-shares.js'
-import { JOB_OPTIONS, showProgress, unknownBucket, type JobOptions } from './job.js'
+import { ItemRun } from './item-run.js'
+import { JOB_OPTIONS, unknownBucket, type JobOptions } from './job.js'
 import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
 import { PAGE_SIZE, pagesOf } from './pages.js'
 
@@ -66,8 +67,12 @@ export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null)
   const onProgress = checks.function('onProgress', given.onProgress)
   const onOutcome = checks.function('onOutcome', given.onOutcome)
   const start = now()
-  let done = 0
   const reported = new Set<string>()
+  const run = new ItemRun({
+    ...{ operation: JOB, report, concurrency: SETTLED_AT_ONCE, signal, onProgress },
+    // An item that fails is left to a later run, whatever it failed with.
+    isEndedBy: () => false,
+  })
 
   function isKnown({ bucket }: { readonly bucket: string }): boolean {
     const error = unknownBucket(dependencies, bucket)
@@ -76,40 +81,28 @@ export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null)
     return error === null
   }
 
-  /** Settles every item of every page, a few concurrently. */
-  async function settleAll<Item extends { readonly bucket: string }, Settled extends string>(
+  async function* knownIn<Item extends StorageObject | Leftover>(pages: AsyncIterable<readonly Item[]>) {
+    for await (const page of pages) yield page.filter(isKnown)
+  }
+
+  function settleAll<Item extends StorageObject | Leftover, Settled extends string>(
     pages: AsyncIterable<readonly Item[]>,
     counts: Record<Settled | 'failed', number>,
     settle: (item: Item) => Promise<Settled>,
     named: (item: Item, outcome: Outcome<Settled>) => CleanUpOutcome,
   ): Promise<void> {
-    const outcomeOf = (item: Item): Promise<Outcome<Settled>> =>
-      settle(item).then(
-        (outcome) => ({ outcome }),
-        (error: unknown) => {
-          report(error, { operation: JOB })
-          return { outcome: 'failed', error: toStorageError(error) }
-        },
-      )
-    for await (const page of pages) {
-      for (const batch of settlementBatches(page.filter(isKnown))) {
-        if (signal?.aborted) return
-        const outcomes = await Promise.all(batch.map(outcomeOf))
-        for (const [index, outcome] of outcomes.entries()) {
-          counts[outcome.outcome]++
-          tell(named(batch[index]!, outcome))
-        }
+    return run.process(knownIn(pages), settle, (item, settled) => {
+      const outcome: Outcome<Settled> =
+        settled.status === 'fulfilled'
+          ? { outcome: settled.value }
+          : { outcome: 'failed', error: toStorageError(settled.reason) }
+      counts[outcome.outcome]++
+      try {
+        onOutcome?.(named(item, outcome))
+      } catch (error) {
+        report(error, { operation: JOB })
       }
-    }
-  }
-
-  function tell(item: CleanUpOutcome): void {
-    try {
-      onOutcome?.(item)
-    } catch (error) {
-      report(error, { operation: JOB })
-    }
-    showProgress(onProgress, { done: ++done }, report, JOB)
+    })
   }
 
   const reservations = { confirmed: 0, released: 0, gone: 0, failed: 0 }

@@ -138,7 +138,7 @@ export async function runImport(
       counts[outcome]++
       if (isDifferent) counts.differs++
     },
-    ({ key }) => key,
+    ({ key }) => (run.after = key),
   )
   return { ...counts, failed: run.failed, failures: run.failures, after: run.after }
 }

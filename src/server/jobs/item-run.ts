@@ -1,5 +1,6 @@
 import { StorageError } from '../../core/errors.js'
 import type { Report } from '../../core/reporter.js'
+import { workThrough } from '../work-through.js'
 import { MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
 
 export interface ItemRunOptions {
@@ -9,6 +10,14 @@ export interface ItemRunOptions {
   readonly signal: AbortSignal | null
   readonly onProgress: JobOptions['onProgress']
   readonly total?: number
+  /** Returns whether an error ends the run. Default: an unavailable database does, because it concerns every item. */
+  readonly isEndedBy?: (error: unknown) => boolean
+}
+
+/** What an item has in a result. */
+interface Named {
+  readonly bucket: string
+  readonly key: string
 }
 
 /** Works through the items of a job, several at once, and keeps count of what is done and what failed. */
@@ -17,74 +26,54 @@ export class ItemRun {
   readonly failed: JobFailure[] = []
   /** The number of all failures. */
   failures = 0
+  /** Where a later run can go on, if the job has an order. */
+  after: string | null
   readonly #options: ItemRunOptions
   #done = 0
-  #after: string | null
-  #ended: { readonly error: unknown } | null = null
 
   /** @param after Where the run starts. */
   constructor(options: ItemRunOptions, after: string | null = null) {
     this.#options = options
-    this.#after = after
-  }
-
-  /** The position of the last item up to which every item is done. */
-  get after(): string | null {
-    return this.#after
+    this.after = after
   }
 
   /**
    * Calls `work` for each item of each page, in order. When the signal aborts, it completes what is in progress and returns; when
-   * the database is away, it rejects with that error. `position` returns where a later run can go on after the item.
+   * an error ends the run, it rejects with that. `onDone` is called in the order of the items, once all before it are done.
    */
-  async process<Item extends { readonly bucket: string; readonly key: string }>(
+  async process<Item extends Named, Result>(
     pages: AsyncIterable<readonly Item[]>,
-    work: (item: Item) => Promise<unknown>,
-    position?: (item: Item) => string,
+    work: (item: Item) => Promise<Result>,
+    onDone?: (item: Item, settled: PromiseSettledResult<Result>) => void,
   ): Promise<void> {
-    const { signal, concurrency } = this.#options
+    const { signal, concurrency, isEndedBy = concernsEveryItem } = this.#options
+    let ended: { readonly error: unknown } | null = null
     for await (const page of pages) {
-      const items = page.entries()
-      const finished: boolean[] = []
-      let finishedUpTo = 0
-      // All workers take their items from one iterator.
-      const worker = async () => {
-        for (const [index, item] of items) {
-          if (!(await this.#attempt(item, work))) return
-          this.#done++
-          finished[index] = true
-          while (finished[finishedUpTo]) finishedUpTo++
-          const last = page[finishedUpTo - 1]
-          if (last && position) this.#after = position(last)
-          this.#showProgress()
-          if (this.#ended || signal?.aborted) return
+      if (signal?.aborted) return
+      const results: PromiseSettledResult<Result>[] = []
+      let doneUpTo = 0
+      await workThrough(page, concurrency, async (item, index) => {
+        const [settled] = await Promise.allSettled([work(item)])
+        if (settled.status === 'rejected') {
+          if (isEndedBy(settled.reason)) {
+            ended ??= { error: settled.reason as unknown }
+            return false
+          }
+          this.fail(item, settled.reason)
         }
-      }
-      if (!signal?.aborted) await Promise.all(Array.from({ length: concurrency }, worker))
-      if (this.#ended) throw this.#ended.error
+        results[index] = settled
+        for (let next; (next = results[doneUpTo]); doneUpTo++) onDone?.(page[doneUpTo]!, next)
+        this.#done++
+        this.#showProgress()
+        return !signal?.aborted
+      })
+      if (ended) throw (ended as { readonly error: unknown }).error
       if (signal?.aborted) return
     }
   }
 
-  /** Returns whether the item is done, which includes a failure. */
-  async #attempt<Item extends { readonly bucket: string; readonly key: string }>(
-    item: Item,
-    work: (item: Item) => Promise<unknown>,
-  ): Promise<boolean> {
-    try {
-      await work(item)
-    } catch (error) {
-      if (concernsEveryItem(error)) {
-        this.#ended ??= { error }
-        return false
-      }
-      this.fail(item, error)
-    }
-    return true
-  }
-
   /** Records a failure and reports it. */
-  fail({ bucket, key }: { readonly bucket: string; readonly key: string }, error: unknown): void {
+  fail({ bucket, key }: Named, error: unknown): void {
     const { report, operation } = this.#options
     report(error, { operation })
     this.failures++
@@ -96,7 +85,7 @@ export class ItemRun {
     const progress = {
       done: this.#done,
       ...(total !== undefined && { total }),
-      ...(this.#after !== null && { after: this.#after }),
+      ...(this.after !== null && { after: this.after }),
     }
     showProgress(onProgress, progress, report, operation)
   }
