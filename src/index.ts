@@ -47,7 +47,12 @@ export type { ServerFiles } from './server/files/files.js'
 export type * from './server/files/inputs.js'
 
 // Jobs.
-export * from './server/jobs/clean-up.js'
+export {
+  cleanUp,
+  type CleanUpOptions,
+  type CleanUpOutcome,
+  type CleanUpResult,
+} from './server/jobs/clean-up.js'
 export {
   checkStorage,
   type CheckStorageOptions,
