@@ -118,9 +118,15 @@ describePostgres('svc-db with a bucket', (url) => {
           expiresAt: new Date(yesterday.getTime() + 1000),
         })
       }
-      const finished = { Key: 'uploads/finished', Body: 'hello', ContentType: 'text/plain' }
-      await client.send(new PutObjectCommand({ Bucket: bucket, ...finished }))
-      for (const key of ['uploads/finished', 'uploads/abandoned']) await begin(bucket, key)
+      const { id } = await begin(bucket, 'uploads/finished')
+      await client.send(
+        new PutObjectCommand({
+          ...{ Bucket: bucket, Key: 'uploads/finished', Body: 'hello', ContentType: 'text/plain' },
+          // As an upload URL signs it.
+          Metadata: { 'attempt-id': id },
+        }),
+      )
+      await begin(bucket, 'uploads/abandoned')
       await begin('of-others', 'uploads/elsewhere')
       const cleaning = ['clean-up', ...ofBucket, '--download-expires-in', '60']
       expect(await run(...cleaning, '--json')).toMatchObject({
