@@ -10,7 +10,7 @@ import {
   StorageError,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { createChecksums } from './jobs.mjs'
+import { createChecksums } from './checksums.mjs'
 import { createShare, isReader } from './sharing.mjs'
 
 const notes = 'notes'

@@ -1,5 +1,5 @@
 // A server that signs uploads and downloads, and the plugin that records objects, owners and usage.
-export { createS3Server, type S3Server, type S3ServerCore } from './server/create-s3-server.js'
+export { createS3Server, type CloseOptions, type S3Server, type S3ServerCore } from './server/create-s3-server.js'
 export type {
   DeleteOptions,
   DownloadOptions,
@@ -47,7 +47,12 @@ export type { ServerFiles } from './server/files/files.js'
 export type * from './server/files/inputs.js'
 
 // Jobs.
-export * from './server/jobs/clean-up.js'
+export {
+  cleanUp,
+  type CleanUpOptions,
+  type CleanUpOutcome,
+  type CleanUpResult,
+} from './server/jobs/clean-up.js'
 export {
   checkStorage,
   type CheckStorageOptions,
@@ -65,6 +70,12 @@ export {
   type ImportObjectsResult,
 } from './server/jobs/import-objects.js'
 export type { ImportedItem, ImportSelection, SelectImport } from './server/jobs/import-selection.js'
+export {
+  runJobs,
+  type JobRun,
+  type RunDeliveryOptions,
+  type RunJobsOptions,
+} from './server/jobs/run-jobs.js'
 export { eraseScope, type EraseScopeOptions, type EraseScopeResult } from './server/jobs/erase-scope.js'
 export {
   transferScope,

@@ -3,10 +3,10 @@
 import express from 'express'
 import { createS3Server, db } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
+import { runUntilSignal } from '../lifecycle.mjs'
 import { activityLog } from './activity.mjs'
 import { openDatabase } from './database.mjs'
 import { printFailure, sendFailure } from './failures.mjs'
-import { runUntilSignal } from './lifecycle.mjs'
 import { listen } from './listen.mjs'
 import { isShared, renaming, sharing } from './own-routes.mjs'
 import { bundlePage, contentSecurity } from './page.mjs'
@@ -63,7 +63,7 @@ app.use(
   renaming(s3.db.objects),
 )
 app.use(activity.router, await bundlePage(), sendFailure)
-runUntilSignal({ server, s3, database, ending })
+runUntilSignal({ server, s3, ending, cleanUpEverySeconds: 60, closeDatabase: database.close })
 
 console.log(`The demo runs at ${origin} (Ctrl+C stops it)`)
 console.log(`Records: ${database.name}\nBytes: ${bytes.name}`)

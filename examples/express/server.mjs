@@ -4,7 +4,7 @@ import express from 'express'
 import session from 'express-session'
 import helmet from 'helmet'
 import { expressBinding, expressRequest, fetchRequest } from '@svc/db/express'
-import { startJobs } from '../jobs.mjs'
+import { runUntilSignal } from '../lifecycle.mjs'
 import { createTeamNotes, errorResponse } from '../team-notes.mjs'
 
 const people = ['ann', 'bob', 'eve']
@@ -81,12 +81,4 @@ app.use((error, _req, res, next) => {
 const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
   console.log(`Express listens at http://127.0.0.1:${server.address().port}`)
 })
-const stopJobs = startJobs(s3)
-for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.once(signal, async () => {
-    server.close()
-    server.closeAllConnections()
-    // Close the connections to a database after this.
-    await stopJobs()
-  })
-}
+runUntilSignal({ server, s3 })

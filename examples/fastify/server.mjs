@@ -3,8 +3,8 @@
 import cookie from '@fastify/cookie'
 import session from '@fastify/session'
 import { fastify } from 'fastify'
+import { runJobs } from '@svc/db'
 import { fastifyBinding, fastifyRequest, fetchRequest } from '@svc/db/fastify'
-import { startJobs } from '../jobs.mjs'
 import { createTeamNotes, errorResponse } from '../team-notes.mjs'
 
 const people = ['ann', 'bob', 'eve']
@@ -15,7 +15,7 @@ const { s3, share, checksum, checkQuota, write, read, copy } = createTeamNotes((
   return user ? `user:${user}` : null
 })
 
-const app = fastify({ forceCloseConnections: true })
+const app = fastify({ forceCloseConnections: 'idle' })
 app.register(cookie)
 app.register(session, {
   secret: 'a secret of 32 characters, for this example only',
@@ -76,11 +76,16 @@ app.post('/notes/:key', {
   },
 })
 
-// The jobs end with the server. Close the connections to a database in the same hook, after them.
-app.addHook('onClose', startJobs(s3))
+const stopping = new AbortController()
+const jobs = runJobs(s3, { signal: stopping.signal })
+// Called when all requests have ended. Close the connections to a database in the same hook, after the jobs.
+app.addHook('onClose', async () => {
+  stopping.abort()
+  await Promise.all([jobs, s3.close()])
+})
 
 const address = await app.listen({ port: Number(process.env.PORT ?? 0), host: '127.0.0.1' })
 console.log(`Fastify listens at ${address}`)
 for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.once(signal, () => app.close())
+  process.on(signal, () => app.close())
 }

@@ -5,7 +5,7 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import session from 'koa-session'
 import { fetchRequest, koaBinding, koaContext } from '@svc/db/koa'
-import { startJobs } from '../jobs.mjs'
+import { runUntilSignal } from '../lifecycle.mjs'
 import { createTeamNotes, errorResponse } from '../team-notes.mjs'
 
 const people = ['ann', 'bob', 'eve']
@@ -83,12 +83,4 @@ app.use(router.routes()).use(router.allowedMethods())
 const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
   console.log(`Koa listens at http://127.0.0.1:${server.address().port}`)
 })
-const stopJobs = startJobs(s3)
-for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.once(signal, async () => {
-    server.close()
-    server.closeAllConnections()
-    // Close the connections to a database after this.
-    await stopJobs()
-  })
-}
+runUntilSignal({ server, s3 })

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { InvalidArgumentError, type Command } from 'commander'
 import type { SelectImport, StorageObjectStore } from '../index.js'
+import type { CleanUpContext } from '../server/jobs/clean-up.js'
 import type { JobContext } from '../server/jobs/job.js'
 import { mapStorageErrors } from '../server/storage.js'
 import { printable } from '../core/printable.js'
@@ -48,7 +49,7 @@ export function withBucketOptions(command: Command): Command {
   )
 }
 
-function bucketText(text: string): string {
+export function bucketText(text: string): string {
   if (text === '' || text.length > 255) throw new InvalidArgumentError('Must have 1 to 255 characters.')
   return text
 }
@@ -61,15 +62,21 @@ function keyText(text: string): string {
 }
 
 /** Returns what jobs work with besides a bucket. What fails is in their results, so nothing is reported. */
-export function contextOf(store: StorageObjectStore): Omit<JobContext, 'storage'> {
+export function contextOf(store: StorageObjectStore) {
   return {
     buckets: null,
-    records: { objects: store, remove: (input) => store.remove(input) },
+    records: {
+      objects: store,
+      remove: (input) => store.remove(input),
+      confirm: (input) => store.confirm(input),
+    },
     report: () => undefined,
     now: () => new Date(),
     events: null,
-  }
+  } satisfies Omit<CleanUpContext, 'storage' | 'download'>
 }
+
+type CommandContext = ReturnType<typeof contextOf> & Pick<JobContext, 'storage'>
 
 /** The file of `@svc/db/s3`, next to that of the command. It is not part of it, because it can't be loaded without the SDK. */
 const S3_ENTRY: string = './s3.js'
@@ -81,7 +88,7 @@ const ANY_REGION = 'us-east-1'
 export async function withBucket<T>(
   store: StorageObjectStore,
   { s3Endpoint: endpoint, bucketName: names }: ServiceOptions,
-  work: (context: JobContext) => Promise<T>,
+  work: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
   if (endpoint !== undefined && !(URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))) {
     throw new UsageError('--s3-endpoint must be a URL that starts with http:// or https://.')

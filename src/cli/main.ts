@@ -1,5 +1,6 @@
 import { runCli } from './cli.js'
 import { addCheckStorage } from './commands/check-storage.js'
+import { addCleanUp } from './commands/clean-up.js'
 import { addErase } from './commands/erase.js'
 import { addImport } from './commands/import.js'
 import { addEvents, addLeftovers, addList, addScopes } from './commands/lists.js'
@@ -24,6 +25,7 @@ const COMMANDS = [
   addErase,
   addImport,
   addCheckStorage,
+  addCleanUp,
   addCheckUsage,
   addRepairUsage,
   addEvents,

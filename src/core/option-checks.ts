@@ -98,11 +98,16 @@ export class OptionChecks {
     return value === null ? value : (this.valid(() => checkInteger(name, value, min, max)) as T)
   }
 
-  /** Returns a number of seconds above 0, by default at most a day. */
-  seconds(name: string, value: number | null | undefined, max = A_DAY): number | null {
+  /** Returns a number of seconds above 0, or 0 where that is allowed, by default at most a day. */
+  seconds(
+    name: string,
+    value: number | null | undefined,
+    { max = A_DAY, orZero = false }: { readonly max?: number; readonly orZero?: boolean } = {},
+  ): number | null {
     if (value === undefined || value === null) return null
-    if (typeof value === 'number' && value > 0 && value <= max) return value
-    throw this.error(`${name} must be a number above 0 and at most ${max} (got ${shown(value)}).`)
+    if (typeof value === 'number' && (orZero ? value >= 0 : value > 0) && value <= max) return value
+    const least = orZero ? 'of at least 0' : 'above 0'
+    throw this.error(`${name} must be a number ${least} and at most ${max} (got ${shown(value)}).`)
   }
 
   boolean(name: string, value: boolean | null | undefined): boolean | null {

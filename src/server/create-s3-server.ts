@@ -1,5 +1,7 @@
 import type { Endpoint } from '../core/http/endpoint.js'
 import { createHandler, type Handler } from '../core/http/handler.js'
+import { namesOf } from '../core/known-names.js'
+import { OptionChecks } from '../core/option-checks.js'
 import type { InstalledPlugin, RecordKeeper, ServerPlugin } from '../core/plugin.js'
 import { createReport } from '../core/reporter.js'
 import type { OwnedReference } from '../core/store/records.js'
@@ -23,7 +25,24 @@ export interface S3ServerCore {
   readonly basePath: string
   /** Reads and writes files without a browser. */
   readonly files: ServerFiles
+  /**
+   * Starts no more deliveries of events after changes, and resolves once those in progress have ended, or after `timeoutSeconds`.
+   * Then their signals abort, and their events are delivered again when the claims end. Requests are still served, and jobs go on.
+   * May be called again. `server.close()` comes before it, and `pool.end()` after it.
+   *
+   * @throws TypeError (rejects) if an option is invalid.
+   */
+  readonly close: (options?: CloseOptions | null) => Promise<void>
 }
+
+export interface CloseOptions {
+  /** How long to wait for handlers, in seconds, above 0 and at most 86400. Default: 30. */
+  readonly timeoutSeconds?: number | null | undefined
+}
+
+const CLOSE_OPTIONS = namesOf<CloseOptions>({ timeoutSeconds: true })
+const closeChecks = new OptionChecks('s3.close')
+const DEFAULT_CLOSE_SECONDS = 30
 
 /** The contexts of the plugins, each under the plugin's id. */
 export type PluginContexts<Plugins extends readonly ServerPlugin[]> = {
@@ -77,7 +96,11 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   })
   const contexts = Object.fromEntries(installed.map(({ id, context }) => [id, context]))
   const files = createFiles(dependencies, policy.routes)
-  const server = { handler, basePath, files, ...contexts } as S3Server<Plugins>
+  const close = async (options?: CloseOptions | null) => {
+    const { timeoutSeconds } = closeChecks.optionalOptions(options, CLOSE_OPTIONS)
+    await events?.close(closeChecks.seconds('timeoutSeconds', timeoutSeconds) ?? DEFAULT_CLOSE_SECONDS)
+  }
+  const server = { handler, basePath, files, close, ...contexts } as S3Server<Plugins>
   attachDependencies(server, dependencies)
   return server
 }

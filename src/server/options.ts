@@ -11,7 +11,7 @@ import { copyObject, type StorageObject } from '../core/store/records.js'
 import { shown } from '../core/store/validation/checks.js'
 import type { DownloadLifetimes } from './dependencies.js'
 import { DEFAULT_HANDLER_SECONDS, type EventHandler } from './events/delivery.js'
-import type { WaitUntil } from './events/runner.js'
+import type { WaitUntil } from './events/background.js'
 import { routeTable, type UploadRoute } from './upload-routes/options.js'
 import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from './url-terms.js'
 

@@ -21,6 +21,7 @@ type EnvironmentName =
   | 'newcomer'
   | 'oldest-peers'
   | 'pinned-peers'
+  | 'pm2'
   | 'runtimes'
   | 'sdk-copies'
   | 'servers'

@@ -1,4 +1,5 @@
 import { StorageError } from '../../core/errors.js'
+import type { RecordKeeper } from '../../core/plugin.js'
 import type { ErrorContext } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { matchesRequest } from './confirm.js'
@@ -11,7 +12,10 @@ export type SettledReservation = 'confirmed' | 'released' | 'gone'
 
 /** Ends an expired reservation: confirms a finished upload, and otherwise releases it. Changes nothing if the storage fails. */
 export async function settleReservation(
-  { storage, records }: Pick<ServerDependencies, 'storage' | 'records'>,
+  {
+    storage,
+    records,
+  }: Pick<ServerDependencies, 'storage'> & { readonly records: Pick<RecordKeeper, 'objects' | 'confirm'> },
   row: StorageObject,
   unconfirmed: 'confirm' | 'discard',
   signal?: AbortSignal,

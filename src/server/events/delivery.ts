@@ -29,6 +29,10 @@ const EXTENSIONS_PER_CLAIM = 3
 
 export const DEFAULT_HANDLER_SECONDS = 3600
 
+export const DEFAULT_CONCURRENCY = 8
+
+export const DEFAULT_CLAIM_SECONDS = 60
+
 /** A handler that has run for so many seconds is reported. Lost claims are reported at most once in that time. */
 const LONG_SECONDS = 600
 
@@ -132,13 +136,12 @@ export class EventDelivery {
     return events.length
   }
 
-  /** Stops waiting for handlers. Their events come back when the claims expire. */
-  abandon(): void {
+  /** Stops waiting for handlers, and reports it with the reason. Their events come back when the claims expire. */
+  abandon(reason: string): void {
     const running = [...this.#running.values()].filter(({ isHandled }) => !isHandled)
     if (running.length === 0) return
     const error = new Error(
-      `The job ended ${STOP_SECONDS} seconds after its signal aborted, while ${running.length} handlers were still running. ` +
-        'Their events are delivered again.',
+      `${reason}, while ${running.length} handlers were still running. Their events are delivered again.`,
     )
     this.#options.report(error)
     for (const each of running) {

@@ -1,29 +1,18 @@
-import { detached } from '../../core/detached.js'
 import type { Report } from '../../core/reporter.js'
 import type { OwnedReference } from '../../core/store/records.js'
 import type { StoredEvent } from '../../core/store/events.js'
-import { partsOf } from '../../core/store/store-parts.js'
+import { BackgroundDelivery, type WaitUntil } from './background.js'
 import { Brake } from './brake.js'
 import { EventDelivery, STOP_SECONDS, type DeliveryResult, type EventSource } from './delivery.js'
 import { OwnerTurns } from './owner-turns.js'
-import { WaitingObjects, type ChangedObject } from './waiting-objects.js'
+import { RecordingCheck } from './recording-check.js'
 import { pause, startTimer, Wakeup } from './waits.js'
 
 /** The operation that errors of delivery are reported under. */
 export const OPERATION = 'deliverEvents'
 
-export const DEFAULT_CONCURRENCY = 8
-
-export const DEFAULT_CLAIM_SECONDS = 60
-
 /** Longest pause before events that could not be settled are settled again, in seconds. */
 const LONGEST_PAUSE = 5
-
-const EVENTS_OFF =
-  'onEvent is never called, because the database records no events. ' +
-  'Turn them on with "svc-db migrate --events on", or with the option events of the adapter and migrate().'
-
-type Delivered = Extract<DeliveryResult, { readonly outcome: 'delivered' }>
 
 interface RunOptions {
   readonly concurrency: number
@@ -39,9 +28,6 @@ export interface JobRunOptions extends RunOptions {
   readonly handlerSeconds: number | null
 }
 
-/** Keeps the runtime from stopping a request's work until the promise has settled. */
-export type WaitUntil = (promise: Promise<void>) => unknown
-
 export interface EventRunnerOptions extends Omit<EventSource, 'report' | 'brake'> {
   readonly report: Report
   /** Default: what changes start runs in the process, and requests share it. */
@@ -51,107 +37,45 @@ export interface EventRunnerOptions extends Omit<EventSource, 'report' | 'brake'
 /** Delivers events: a change starts a run for its object, and a job one for all objects. */
 export class EventRunner {
   readonly #source: EventSource
-  readonly #waitUntil: WaitUntil | null
-  readonly #report: Report
-  /** Shared by the runs that changes start, so that their claims are extended and their events settled together. */
-  readonly #background: EventDelivery
-  readonly #waiting = new WaitingObjects()
-  /** The names of the objects whose events are being delivered, and whether they have changed again since the last look. */
-  readonly #active = new Map<string, boolean>()
-  readonly #runs = new Set<Promise<void>>()
-  #isRecordingKnown = false
+  readonly #recording: RecordingCheck
+  readonly #background: BackgroundDelivery
 
   constructor({ report, waitUntil = null, ...source }: EventRunnerOptions) {
     const reportDelivery: EventSource['report'] = (error, event) =>
       report(error, { operation: OPERATION, ...(event && { event }) })
     this.#source = { ...source, report: reportDelivery, brake: new Brake() }
-    this.#waitUntil = waitUntil
-    this.#report = report
-    this.#background = this.#newBackground()
-  }
-
-  #newBackground(): EventDelivery {
-    const { report } = this.#source
-    const settleAgain = async (error: unknown) => {
-      report(error)
-      return false
-    }
-    return new EventDelivery({
+    this.#recording = new RecordingCheck(this.#source)
+    this.#background = new BackgroundDelivery({
       ...this.#source,
-      claimSeconds: DEFAULT_CLAIM_SECONDS,
-      settleAgain,
-      idle: true,
+      waitUntil,
+      recording: this.#recording,
+      reportWaitUntil: (error) => report(error, { operation: 'waitUntil' }),
     })
   }
 
-  /**
-   * Delivers the events of a changed object, without waiting. What isn't taken, or fails, is left to a job. With `waitUntil`, each
-   * request delivers its own: workers don't let one request wait for another, and may end it at any time.
-   */
-  changed({ scope, bucket, key }: OwnedReference): void {
-    const object = { scope, bucket, key, isServed: false }
-    const waitUntil = this.#waitUntil
-    if (!waitUntil) return detached(() => this.#share(object))
-    const delivery = this.#tracked(this.#deliverAll(this.#newBackground(), object))
-    new Promise((resolve) => resolve(waitUntil(delivery))).catch((error: unknown) =>
-      this.#report(error, { operation: 'waitUntil' }),
-    )
+  /** Delivers the events of a changed object, without waiting. What isn't taken, or fails, is left to a job. */
+  changed(object: OwnedReference): void {
+    this.#background.changed(object)
   }
 
-  #share(object: ChangedObject): void {
-    const name = JSON.stringify([object.bucket, object.key])
-    if (this.#active.has(name)) {
-      this.#active.set(name, true)
-    } else if (this.#active.size < DEFAULT_CONCURRENCY) {
-      void this.#tracked(this.#deliver(name, object))
-    } else {
-      this.#waiting.add(name, object)
-    }
+  /** Ends what changes have started. @see BackgroundDelivery.close */
+  close(timeoutSeconds: number): Promise<void> {
+    return this.#background.close(timeoutSeconds)
   }
 
-  /** Delivers one event of the object, which then waits for its next turn. */
-  async #deliver(name: string, object: ChangedObject): Promise<void> {
-    this.#active.set(name, false)
-    const result = await this.#deliverOldest(this.#background, object)
-    const hasChanged = this.#active.get(name)
-    this.#active.delete(name)
-    if (result?.hasNext || hasChanged)
-      this.#waiting.addAgain(name, { ...object, isServed: object.isServed || result !== null })
-    const next = this.#waiting.take()
-    if (next) void this.#tracked(this.#deliver(...next))
-  }
-
-  /** Delivers the events of one object until none is due. */
-  async #deliverAll(delivery: EventDelivery, object: ChangedObject): Promise<void> {
-    let result = await this.#deliverOldest(delivery, object)
-    while (result?.hasNext) result = await this.#deliverOldest(delivery, { ...object, isServed: true })
-  }
-
-  /** Delivers the oldest event of an object, if it is due. Never rejects: failures are reported. Returns `null` if none was delivered. */
-  async #deliverOldest(
-    delivery: EventDelivery,
-    { bucket, key, isServed }: ChangedObject,
-  ): Promise<Delivered | null> {
-    const started: Promise<Delivered | null>[] = []
-    const delivered = (result: DeliveryResult) => (result.outcome === 'delivered' ? result : null)
-    // Why an event can't be settled has been reported.
-    const follow = (end: Promise<DeliveryResult>) => void started.push(end.then(delivered, () => null))
-    try {
-      const claimed = await delivery.claim({ bucket, key, limit: 1 }, follow, null)
-      if (claimed === 0 && !isServed) await this.#reportIfOff()
-    } catch (error) {
-      this.#source.report(error)
-    }
-    const [result = null] = await Promise.all(started)
-    return result
+  /** Resolves once nothing that a change has started is being delivered. */
+  idle(): Promise<void> {
+    return this.#background.idle()
   }
 
   /** Delivers all events until none is due or, with `pollSeconds`, until the signal aborts. Handlers then have 30 seconds. */
   async deliver({ claimSeconds, handlerSeconds, ...options }: JobRunOptions): Promise<void> {
     const { pollSeconds, signal } = options
+    const { now, report } = this.#source
+    const outage = new Outage(report)
     const settleAgain = async (error: unknown) => {
       if (pollSeconds === null) return false
-      this.#source.report(error)
+      outage.failed(error)
       if (signal?.aborted) return false
       await pause(Math.min(pollSeconds, LONGEST_PAUSE), signal)
       return true
@@ -161,9 +85,8 @@ export class EventRunner {
       ...(handlerSeconds !== null && { handlerSeconds }),
       ...{ claimSeconds, settleAgain, idle: false },
     })
-    const onNone = () => this.#reportIfOff()
-    const { now, report } = this.#source
-    const run = new Run({ ...options, delivery, onNone, now, report })
+    const onNone = () => this.#recording.reportIfOff()
+    const run = new Run({ ...options, delivery, onNone, now, outage })
     let stopTimer = (): void => undefined
     let onAbort = run.wake
     const isOverdue = new Promise<void>((resolve) => {
@@ -173,37 +96,33 @@ export class EventRunner {
       }
     })
     signal?.addEventListener('abort', onAbort)
+    const abandon = () => delivery.abandon(`The job ended ${STOP_SECONDS} seconds after its signal aborted`)
     try {
       // Not only handlers may hang, but calls of the store, too.
-      await Promise.race([this.#tracked(run.run()), isOverdue.then(() => delivery.abandon())])
+      await Promise.race([run.run(), isOverdue.then(abandon)])
     } finally {
       stopTimer()
       signal?.removeEventListener('abort', onAbort)
     }
   }
+}
 
-  /** Resolves once nothing is being delivered. */
-  async idle(): Promise<void> {
-    while (this.#runs.size > 0) await Promise.allSettled(this.#runs)
+/** Reports the failures of a store that is away once. */
+class Outage {
+  readonly #report: (error: unknown) => void
+  #isReported = false
+
+  constructor(report: (error: unknown) => void) {
+    this.#report = report
   }
 
-  async #tracked(run: Promise<void>): Promise<void> {
-    this.#runs.add(run)
-    try {
-      await run
-    } finally {
-      this.#runs.delete(run)
-    }
+  failed(error: unknown): void {
+    if (!this.#isReported) this.#report(error)
+    this.#isReported = true
   }
 
-  /** Asks once whether the database records events, and reports if not. A store that wraps another one can't tell. */
-  async #reportIfOff(): Promise<void> {
-    const driver = partsOf(this.#source.store)?.driver
-    if (this.#isRecordingKnown || !driver) return
-    const isOn = await driver.recordsEvents()
-    // Concurrent calls may both have asked.
-    if (!isOn && !this.#isRecordingKnown) this.#source.report(new Error(EVENTS_OFF))
-    this.#isRecordingKnown = true
+  ended(): void {
+    this.#isReported = false
   }
 }
 
@@ -212,7 +131,7 @@ interface RunParts extends RunOptions {
   /** Called if no event is due at first. */
   readonly onNone: () => Promise<void>
   readonly now: () => Date
-  readonly report: (error: unknown) => void
+  readonly outage: Outage
 }
 
 /** Claims events of all objects as places for their handlers get free. */
@@ -254,7 +173,7 @@ class Run {
 
   /** Claims as many events as there are places, and starts their handlers. Returns the number. */
   async #claim(limit: number): Promise<number> {
-    const { pollSeconds, onNone, report } = this.#parts
+    const { pollSeconds, onNone, outage } = this.#parts
     const lastScopes = this.#turns.next()
     let claimed = 0
     try {
@@ -264,8 +183,9 @@ class Run {
       }
       if (claimed === 0 && !this.#hasLooked) await onNone()
       this.#hasLooked = true
+      outage.ended()
     } catch (error) {
-      if (pollSeconds !== null) report(error)
+      if (pollSeconds !== null) outage.failed(error)
       this.#fail(error)
     }
     return claimed

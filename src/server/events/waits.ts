@@ -44,6 +44,7 @@ export class Wakeup {
 
 /** Resolves after these seconds, or when the signal aborts. */
 export async function pause(seconds: number, signal: AbortSignal | null): Promise<void> {
+  if (signal?.aborted) return
   const wakeup = new Wakeup()
   signal?.addEventListener('abort', wakeup.call)
   await wakeup.wait(seconds)

@@ -1,13 +1,14 @@
 import { toStorageError, type StorageError } from '../../core/errors.js'
 import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
+import type { RecordKeeper } from '../../core/plugin.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
 import { settleReservation, SETTLED_AT_ONCE, type SettledReservation } from '../attempts/settle.js'
 import type { S3ServerCore } from '../create-s3-server.js'
-import { dependenciesOf } from '../dependencies.js'
+import { dependenciesOf, type DownloadLifetimes } from '../dependencies.js'
 import { fairShares } from './fair-shares.js'
 import { ItemRun } from './item-run.js'
-import { JOB_OPTIONS, unknownBucket, type JobOptions } from './job.js'
+import { JOB_OPTIONS, unknownBucket, type JobContext, type JobOptions } from './job.js'
 import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
 import { PAGE_SIZE, pagesOf } from './pages.js'
 
@@ -58,9 +59,22 @@ const checks = new OptionChecks(JOB)
  * @throws TypeError if `s3` was not created by `createS3Server`, or if an option is invalid.
  */
 export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null): Promise<CleanUpResult> {
-  const dependencies = dependenciesOf(s3, JOB)
+  return runCleanUp(dependenciesOf(s3, JOB), options)
+}
+
+/** What the job works with. */
+export interface CleanUpContext extends JobContext {
+  readonly records: Pick<RecordKeeper, 'objects' | 'remove' | 'confirm'>
+  readonly download: Pick<DownloadLifetimes, 'maxSeconds'>
+}
+
+/** Like {@link cleanUp}, without a server. */
+export async function runCleanUp(
+  context: CleanUpContext,
+  options: CleanUpOptions | null | undefined,
+): Promise<CleanUpResult> {
   const given = checks.optionalOptions(options, OPTIONS)
-  const { records, now, report } = dependencies
+  const { records, now, report } = context
   const unconfirmed = checks.oneOf('unconfirmed', given.unconfirmed, ['confirm', 'discard']) ?? 'confirm'
   const limit = checks.integer('limit', given.limit ?? null, 1, PAGE_SIZE)
   const signal = checks.signal(given.signal)
@@ -75,7 +89,7 @@ export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null)
   })
 
   function isKnown({ bucket }: { readonly bucket: string }): boolean {
-    const error = unknownBucket(dependencies, bucket)
+    const error = unknownBucket(context, bucket)
     if (error && !reported.has(bucket)) report(error, { operation: JOB })
     if (error) reported.add(bucket)
     return error === null
@@ -109,7 +123,7 @@ export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null)
   await settleAll<StorageObject, SettledReservation>(
     pagesOf((after) => records.objects.listExpired({ before: start, limit, after })),
     reservations,
-    (row) => settleReservation(dependencies, row, unconfirmed),
+    (row) => settleReservation(context, row, unconfirmed),
     ({ bucket, key, attemptId }, outcome) => ({ kind: 'reservation', bucket, key, attemptId, ...outcome }),
   )
 
@@ -122,7 +136,7 @@ export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null)
   await settleAll<Leftover, SettledLeftover>(
     recordedBefore(start, due),
     leftovers,
-    (leftover) => settleLeftover(dependencies, leftover, lookForCleanUp(leftover, dependencies)),
+    (leftover) => settleLeftover(context, leftover, lookForCleanUp(leftover, context)),
     ({ bucket, key, attemptId, storageKey }, outcome) => ({
       kind: 'leftover',
       bucket,

@@ -5,12 +5,14 @@ import type { StorageObjectStore } from '../../core/store/contract.js'
 import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import {
+  DEFAULT_CLAIM_SECONDS,
+  DEFAULT_CONCURRENCY,
   DEFAULT_HANDLER_SECONDS,
   type DeliveryResult,
   type EventHandler,
   type EventStore,
 } from '../events/delivery.js'
-import { DEFAULT_CLAIM_SECONDS, DEFAULT_CONCURRENCY, EventRunner, OPERATION } from '../events/runner.js'
+import { EventRunner, OPERATION } from '../events/runner.js'
 import { findDependencies } from '../dependencies.js'
 import { JOB_OPTIONS, MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
 
@@ -86,8 +88,7 @@ export async function deliverEvents(
   const handlerSeconds = checks.seconds('handlerSeconds', options.handlerSeconds)
   const claim = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   const claimSeconds = checks.integer('claimSeconds', claim, 1, MAX_CLAIM_SECONDS)
-  const places = options.concurrency ?? DEFAULT_CONCURRENCY
-  const concurrency = checks.integer('concurrency', places, 1, MAX_CONCURRENCY)
+  const concurrency = concurrencyOption(checks, 'concurrency', options.concurrency)
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
 
@@ -106,6 +107,11 @@ export async function deliverEvents(
   }
   await runner.deliver({ pollSeconds, claimSeconds, handlerSeconds, concurrency, signal, onResult })
   return { delivered, failed }
+}
+
+/** Returns how many handlers run at once. */
+export function concurrencyOption(of: OptionChecks, name: string, value: number | null | undefined): number {
+  return of.integer(name, value ?? DEFAULT_CONCURRENCY, 1, MAX_CONCURRENCY)
 }
 
 /** Returns the runner of a server, or a new one for a store and the handler of the options. */

@@ -3,7 +3,7 @@ import type { MultipartReference, ObjectStorage } from '../../core/object-storag
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../core/store/records.js'
 import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
-import type { ServerDependencies } from '../dependencies.js'
+import type { DownloadLifetimes } from '../dependencies.js'
 import type { JobContext } from './job.js'
 
 /**
@@ -58,7 +58,10 @@ export async function settleLeftover(
 /** Returns a look that leaves the bytes in place while download URLs may read them. */
 export function lookForCleanUp(
   leftover: Leftover,
-  { now, download }: Pick<ServerDependencies, 'now' | 'download'>,
+  { now, download }: {
+    readonly now: () => Date
+    readonly download: Pick<DownloadLifetimes, 'maxSeconds'>
+  },
 ): Look {
   const { since, storageKey } = leftover
   // Without a storage key, the bytes are under a key that the application manages.

@@ -155,9 +155,9 @@ function checkOptions(options: S3StorageOptions) {
     createOnly: checks.boolean('createOnly', given.createOnly) ?? true,
     maxParts: checks.integer('maxParts', given.maxParts ?? null, 1, MAX_PARTS) ?? MAX_PARTS,
     uploadHeaders: checkUploadHeaders(checks, given.uploadHeaders),
-    timeoutSeconds: checks.seconds('timeoutSeconds', timeoutSeconds, MAX_TIMEOUT_SECONDS) ?? 30,
+    timeoutSeconds: checks.seconds('timeoutSeconds', timeoutSeconds, { max: MAX_TIMEOUT_SECONDS }) ?? 30,
     completeTimeoutSeconds:
-      checks.seconds('completeTimeoutSeconds', completeSeconds, MAX_TIMEOUT_SECONDS) ?? 300,
+      checks.seconds('completeTimeoutSeconds', completeSeconds, { max: MAX_TIMEOUT_SECONDS }) ?? 300,
     idleSeconds: checks.seconds('idleSeconds', idleSeconds) ?? 60,
     bucketName: checks.function('bucketName', given.bucketName),
     now: checks.function('now', given.now) ?? (() => new Date()),

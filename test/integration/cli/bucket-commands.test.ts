@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { HeadObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
 import { describePostgres } from '../postgres/schemas.js'
 import { clientOf, describeS3, freshBucket } from '../s3/s3-server.js'
 import { buildCommand, ended, jsonLines } from './command.js'
@@ -103,6 +104,64 @@ describePostgres('svc-db with a bucket', (url) => {
         stdout: '',
         stderr: 'Compared 2 items of the bucket with 2 rows: 0 missing, 0 changed, 0 unrecorded.\n',
       })
+    })
+
+    it('clean-up settles what the buckets that it may touch have, and fails for others', async () => {
+      const yesterday = new Date(Date.now() - 86_400_000)
+      const { pool, schema } = seeded
+      const store = postgresAdapter(pool, { schema, now: () => yesterday })
+      const begin = (name: string, key: string) => {
+        const attempt = { scope: 'user:9', bucket: name, key, declaredSize: 5, storageKey: key }
+        return store.reserve({
+          ...attempt,
+          contentType: 'text/plain',
+          expiresAt: new Date(yesterday.getTime() + 1000),
+        })
+      }
+      const { id } = await begin(bucket, 'uploads/finished')
+      await client.send(
+        new PutObjectCommand({
+          ...{ Bucket: bucket, Key: 'uploads/finished', Body: 'hello', ContentType: 'text/plain' },
+          // As an upload URL signs it.
+          Metadata: { 'attempt-id': id },
+        }),
+      )
+      await begin(bucket, 'uploads/abandoned')
+      await begin('of-others', 'uploads/elsewhere')
+      const cleaning = ['clean-up', ...ofBucket, '--download-expires-in', '60']
+      expect(await run(...cleaning, '--json')).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringMatching(
+          /^{"reservations":{"confirmed":1,"released":1,"gone":0,"failed":0},"leftovers":{.*"failed":0},"failed":0}\n$/,
+        ) as string,
+      })
+      const pending = await seeded.store.listByScope({ scope: 'user:9', status: 'pending' })
+      expect(pending.objects.map(({ key }) => key)).toEqual(['uploads/elsewhere'])
+      await begin('no-such-bucket', 'uploads/failing')
+      expect(await run(...cleaning, '--bucket', 'no-such-bucket')).toMatchObject({
+        exitCode: 1,
+        stdout: expect.stringContaining('failed  no-such-bucket/uploads/failing: ') as string,
+        stderr: expect.stringContaining('Reservations: confirmed 0, released 0, gone 0, failed 1.') as string,
+      })
+      await seeded.store.remove({ bucket, key: 'uploads/finished', mode: 'hard' })
+    })
+
+    it('clean-up goes on with --every, also after a run that fails, until it is stopped', async () => {
+      const rename = (from: string, to: string) =>
+        seeded.pool.query(`ALTER TABLE ${pg.escapeIdentifier(seeded.schema)}.${from} RENAME TO ${to}`)
+      const args = ['clean-up', ...ofBucket, '--download-expires-in', '60', '--every', '1']
+      const child = command.start([...args, '--schema', seeded.schema], environment)
+      let printed = ''
+      child.stderr.on('data', (text) => (printed += String(text)))
+      const runs = () => printed.split('Reservations: ').length - 1
+      await expect.poll(runs, { timeout: 60_000 }).toBeGreaterThan(1)
+      await rename('leftovers', 'away')
+      await expect.poll(() => printed, { timeout: 60_000 }).toContain('svc-db: ')
+      await rename('away', 'leftovers')
+      const before = runs()
+      await expect.poll(runs, { timeout: 60_000 }).toBeGreaterThan(before)
+      child.kill('SIGTERM')
+      expect(await new Promise((resolve) => child.once('close', resolve))).toBe(143)
     })
 
     it('check-storage exits with 1 for a difference if its reader has closed the pipe', async () => {

@@ -11,6 +11,7 @@ import {
   importObjects,
   memoryStorage,
   openApiDocument,
+  runJobs,
   transferScope,
 } from '@svc/db'
 import { createStore } from '@svc/db/adapter'
@@ -273,6 +274,30 @@ const SUBJECTS: readonly Subject[] = [
     wrong: { pollSeconds: 0, concurrency: 1001, onEvent: 'log' },
   },
   {
+    name: 'runJobs',
+    call: (options) => runJobs(s3, options),
+    good: {
+      ...{ signal: AbortSignal.abort(), cleanUpEverySeconds: 1, purgeDeletedAfterSeconds: 0, onRun() {} },
+      deliverEvents: { pollSeconds: 0.5, concurrency: 1 },
+    },
+    required: ['signal'],
+    typos: {
+      ...{ purgeDeletedAfterSecond: 'purgeDeletedAfterSeconds', onrun: 'onRun' },
+      'deliverEvents.pollSecond': 'deliverEvents.pollSeconds',
+    },
+    wrong: {
+      ...{ signal: {}, cleanUpEverySeconds: 0, purgeDeletedAfterSeconds: -1, deliverEvents: true, onRun: 1 },
+    },
+  },
+  {
+    name: 's3.close',
+    call: (options) => s3.close(options),
+    good: { timeoutSeconds: 1 },
+    required: [],
+    typos: { timeoutSecond: 'timeoutSeconds' },
+    wrong: { timeoutSeconds: 0 },
+  },
+  {
     name: 'storeConformance',
     call: storeConformance,
     good: {
@@ -395,18 +420,18 @@ describe.each(SUBJECTS)('$name', ({ name, call, good, required, typos, wrong }) 
 })
 
 describe('functions of a server', () => {
-  it.each([cleanUp, transferScope, eraseScope, importObjects, checkStorage, deliverEvents, openApiDocument])(
-    '%o refuse what is no server',
-    async (job) => {
-      for (const other of [undefined, null, 'server', {}, { ...s3 }]) {
-        if (job === openApiDocument && typeof (Object(other) as { handler?: unknown }).handler === 'function')
-          continue
-        const error = await errorOf(() => (job as (s3: unknown) => unknown)(other))
-        expect(error).toBeInstanceOf(TypeError)
-        expect((error as TypeError).message).toContain(`${job.name}: the first argument must be`)
-      }
-    },
-  )
+  it.each([
+    ...[cleanUp, transferScope, eraseScope, importObjects, checkStorage, deliverEvents, runJobs],
+    openApiDocument,
+  ])('%o refuse what is no server', async (job) => {
+    for (const other of [undefined, null, 'server', {}, { ...s3 }]) {
+      if (job === openApiDocument && typeof (Object(other) as { handler?: unknown }).handler === 'function')
+        continue
+      const error = await errorOf(() => (job as (s3: unknown) => unknown)(other))
+      expect(error).toBeInstanceOf(TypeError)
+      expect((error as TypeError).message).toContain(`${job.name}: the first argument must be`)
+    }
+  })
 
   it.each([expressBinding, koaBinding, fastifyBinding, honoBinding])(
     '%o refuse what is no server',

@@ -1,9 +1,6 @@
-// What runs beside a server, without a request: an event handler, the delivery of missed events, and the clean-up.
+// An event handler: what runs after a file has changed, without a request.
 import { createHash } from 'node:crypto'
-import { clearInterval, setInterval } from 'node:timers'
-import { cleanUp, deliverEvents, StorageError } from '@svc/db'
-
-const cleanUpEveryMilliseconds = 5 * 60_000
+import { StorageError } from '@svc/db'
 
 /** Records the SHA-256 of each uploaded file. `onEvent` is for `createS3Server`; `of(object)` returns a checksum. */
 export function createChecksums(filesOf) {
@@ -28,28 +25,5 @@ export function createChecksums(filesOf) {
     },
     /** Returns null until the event was delivered. */
     of: ({ attemptId }) => checksums.get(attemptId) ?? null,
-  }
-}
-
-/** Starts the jobs of a server. The returned function stops them and resolves once they have ended. */
-export function startJobs(s3) {
-  const stopping = new AbortController()
-  // Retries handlers that have failed, and delivers what a killed process left behind.
-  const delivering = deliverEvents(s3, { pollSeconds: 5, signal: stopping.signal })
-
-  let cleaning = null
-  const tidyUp = () => {
-    // Skips a run while the previous one is still going.
-    cleaning ??= cleanUp(s3)
-      .catch((error) => console.error('cleanUp:', error))
-      .finally(() => (cleaning = null))
-  }
-  tidyUp()
-  const timer = setInterval(tidyUp, cleanUpEveryMilliseconds)
-
-  return async () => {
-    clearInterval(timer)
-    stopping.abort()
-    await Promise.all([delivering, cleaning])
   }
 }

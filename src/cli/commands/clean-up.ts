@@ -1,0 +1,106 @@
+import { InvalidArgumentError } from 'commander'
+import { MAX_FAILURES, type JobFailure } from '../../server/jobs/job.js'
+import { runCleanUp } from '../../server/jobs/clean-up.js'
+import { pause } from '../../server/events/waits.js'
+import { bucketText, withBucket, withServiceOptions, type ServiceOptions } from '../bucket.js'
+import type { Cli } from '../cli.js'
+import { EXIT, Interrupted, type ExitCode } from '../exit.js'
+import { reportOf } from '../failure-report.js'
+import { count } from '../format.js'
+import { REPEAT, runJob, type Session } from '../session.js'
+
+interface CleanUpCommandOptions extends ServiceOptions {
+  readonly bucket: ReadonlySet<string>
+  readonly downloadExpiresIn: number
+  readonly every?: number
+}
+
+const A_WEEK = 7 * 86_400
+
+export function addCleanUp(cli: Cli): void {
+  withServiceOptions(
+    cli
+      .command(
+        'clean-up',
+        'Settles expired reservations, and removes bytes that nothing needs. Calls no hooks of the application. ' +
+          'Exits with 1 if an item failed.',
+      )
+      .requiredOption('--bucket <name>', 'bucket that it may touch (required, repeatable)', oneMore)
+      .requiredOption(
+        '--download-expires-in <seconds>',
+        'longest lifetime of a download URL, download.maxExpiresIn of the server: replaced bytes stay that long (required)',
+        (text) => secondsUpTo(A_WEEK, text),
+      )
+      .option('--every <seconds>', 'go on until it is stopped, with a pause of so many seconds', (text) =>
+        secondsUpTo(86_400, text),
+      ),
+  ).action((options: CleanUpCommandOptions) =>
+    cli.withDatabase(async (session) => {
+      const { every } = options
+      if (every === undefined) return cleanUpOnce(session, options)
+      for (;;) {
+        await untilFailure(session, () => cleanUpOnce(session, options))
+        await pause(every, session.interruption.signal)
+        await session.interruption.checkpoint()
+      }
+    }),
+  )
+}
+
+/** Prints what a run rejects with, such as an unavailable database, since the next run may succeed. */
+async function untilFailure({ output, database }: Session, run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    if (error instanceof Interrupted) throw error
+    const { message, hints } = reportOf(error, database)
+    output.error(message, hints)
+  }
+}
+
+async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Promise<ExitCode> {
+  const { bucket: buckets, downloadExpiresIn: maxSeconds } = options
+  const failed: JobFailure[] = []
+  let failures = 0
+  await withBucket(session.store, options, (context) =>
+    runJob(
+      session,
+      async (job) => {
+        const counts = await runCleanUp(
+          { ...context, buckets, download: { maxSeconds } },
+          {
+            ...job,
+            onOutcome(item) {
+              if (item.outcome !== 'failed') return
+              failures++
+              if (failed.length < MAX_FAILURES) failed.push(item)
+            },
+          },
+        )
+        return { ...counts, failed, failures }
+      },
+      {
+        summary: ({ reservations, leftovers }) =>
+          `Reservations: ${listed(reservations)}. Leftovers: ${listed(leftovers)}.`,
+        resume: () => REPEAT,
+      },
+    ),
+  )
+  return failures > 0 ? EXIT.found : EXIT.ok
+}
+
+function listed(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([outcome, number]) => `${outcome} ${count(number)}`)
+    .join(', ')
+}
+
+function oneMore(text: string, others: ReadonlySet<string> = new Set()): ReadonlySet<string> {
+  return new Set([...others, bucketText(text)])
+}
+
+function secondsUpTo(most: number, text: string): number {
+  const value = Number(text)
+  if (/^[1-9]\d{0,9}$/.test(text) && value <= most) return value
+  throw new InvalidArgumentError(`Must be an integer from 1 to ${most}.`)
+}
