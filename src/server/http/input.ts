@@ -52,8 +52,12 @@ function uploadFields(routes: RouteTable) {
 
 function routeField(routes: RouteTable): HttpField<RoutePolicy> {
   return {
-    isRequired: routes.size > 1,
-    schema: { type: 'string', enum: [...routes.keys()] },
+    isRequired: routes.size !== 1,
+    // An empty list of values is no valid schema.
+    schema:
+      routes.size > 0
+        ? { type: 'string', enum: [...routes.keys()] }
+        : { not: {}, description: 'No upload route is open, so the server refuses every upload.' },
     read: (name) => routeOf(routes, name),
   }
 }

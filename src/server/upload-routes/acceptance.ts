@@ -5,9 +5,9 @@ import type { RoutePolicy, RouteTable } from './options.js'
 
 /** Returns the route with this name, or the only one. @throws StorageError `VALIDATION_ERROR` (`route`) */
 export function routeOf(table: RouteTable, name: unknown): RoutePolicy {
-  const [only, ...others] = table.values()
-  if (name === undefined || name === null) {
-    if (only && others.length === 0) return only
+  const [only] = table.values()
+  if ((name === undefined || name === null) && only) {
+    if (table.size === 1) return only
     throw invalid('route', 'must be set, because the server has more than one upload route.')
   }
   const route = typeof name === 'string' ? table.get(name) : undefined

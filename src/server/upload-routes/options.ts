@@ -48,8 +48,10 @@ export interface UploadRoute {
   readonly bucket?: string | null | undefined
   /** Whether an upload may replace an active object with the same key and scope. Default `false`. */
   readonly overwrite?: boolean | null | undefined
-  /** Runs after the guard of `upload` or `multipart`. */
+  /** Runs after the guards of `upload` and `multipart`. Only for uploads over HTTP. */
   readonly guard?: Guard | null | undefined
+  /** `false` closes the route to HTTP, for files that only your server stores, with `s3.files.put`. Default `true`. */
+  readonly http?: boolean | null | undefined
 }
 
 export type RoutePolicy = ReturnType<typeof routePolicy>
@@ -59,7 +61,7 @@ export type RouteTable = ReadonlyMap<string, RoutePolicy>
 
 const ROUTE = namesOf<UploadRoute>({
   ...{ maxFileSize: true, contentTypes: true, key: true, metadata: true, bucket: true, overwrite: true },
-  ...{ guard: true },
+  ...{ guard: true, http: true },
 })
 
 const checks = new OptionChecks('createS3Server')
@@ -82,7 +84,7 @@ function routePolicy(name: string, route: UploadRoute, serverBucket: string) {
   checks.text(`the route name ${shown(name)}`, name, 'route')
   const option = /^[A-Za-z_$][\w$]*$/.test(name) ? `routes.${name}` : `routes[${JSON.stringify(name)}]`
   checks.nested(option, route, ROUTE)
-  const { maxFileSize, contentTypes, key, metadata, bucket, overwrite, guard } = route
+  const { maxFileSize, contentTypes, key, metadata, bucket, overwrite, guard, http } = route
   return {
     name,
     bucket: checks.text(`${option}.bucket`, bucket ?? serverBucket, 'bucket'),
@@ -93,7 +95,13 @@ function routePolicy(name: string, route: UploadRoute, serverBucket: string) {
     /** `false`: clients must not send any. `null`: what they send is stored. */
     metadata: metadataOption(`${option}.metadata`, metadata),
     guard: checks.function(`${option}.guard`, guard),
+    isOpen: checks.boolean(`${option}.http`, http) ?? true,
   }
+}
+
+/** Returns the routes that requests may name. */
+export function openRoutes(routes: RouteTable): RouteTable {
+  return new Map([...routes].filter(([, { isOpen }]) => isOpen))
 }
 
 function metadataOption(option: string, value: UploadRoute['metadata']): false | MetadataFunction | null {

@@ -78,7 +78,7 @@ const SUBJECTS: readonly Subject[] = [
       },
       routes: {
         a: { maxFileSize: 1, contentTypes: ['a/b'], key() {}, metadata: false, bucket: 'b', overwrite: true },
-        'a b': { guard() {} },
+        'a b': { guard() {}, http: true },
       },
       upload: { guard() {}, expiresIn: 1 },
       multipart: { guard() {}, expiresIn: 1 },
