@@ -91,7 +91,7 @@ function serverEndpoints(dependencies: ServerDependencies, policy: ServerPolicy)
   return [
     ...(upload ? uploadEndpoints(dependencies, upload, routes) : []),
     ...(multipart && storage
-      ? multipartEndpoints({ ...dependencies, multipart: storage }, multipart, routes)
+      ? multipartEndpoints({ ...dependencies, multipart: storage }, multipart, routes, upload?.guard)
       : []),
     ...(download ? readingEndpoints(dependencies, download) : []),
     ...(remove ? [deleteEndpoint(dependencies, remove)] : []),

@@ -1,38 +1,66 @@
-import { createS3Server, db, memoryStorage } from '@svc/db'
+import {
+  createS3Server,
+  db,
+  memoryStorage,
+  StorageError,
+  type GuardContext,
+  type S3ServerOptions,
+} from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { errorOf, exchange } from './exchange.js'
 import { scopeOf, type Serve } from './fixture.js'
 
-function serverWithRoutes() {
+function serverWith(options: Pick<S3ServerOptions, 'routes' | 'upload'>) {
   return createS3Server({
+    ...options,
     storage: memoryStorage(),
     bucket: 'files',
-    routes: { photos: {}, thumbnails: { http: false } },
     plugins: [db({ client: memoryAdapter(), resolveScope: scopeOf })],
   })
 }
 
+/** Says in its refusal what it knows. */
+function notHeld({ replaces, multipart, filename = '', metadata }: GuardContext) {
+  if (replaces?.metadata?.['held'] !== 'yes') return
+  throw new StorageError('FORBIDDEN', { params: { multipart: multipart === true, filename, ...metadata } })
+}
+
 const FILE = { filename: 'a.png', contentType: 'image/png', size: 3 }
+const STARTS = ['/upload', '/multipart']
 
 /** Tests what the application decides about uploads: the routes, guards and limits. */
 export function describeUploadRoutes(serve: Serve): void {
   describe('upload routes', () => {
-    const s3 = serverWithRoutes()
+    const s3 = serverWith({
+      routes: { reports: { key: ({ filename }) => filename, overwrite: true }, thumbnails: { http: false } },
+      upload: { guard: notHeld },
+    })
     let baseURL: string
     beforeAll(async () => {
       baseURL = await serve(s3)
     })
-    const begin = (json: object, path = '/upload') =>
+    const begin = (path: string, json: object) =>
       exchange(baseURL, { request: `POST ${path}`, json: { ...FILE, ...json } })
 
-    it.each(['/upload', '/multipart'])('that are closed to HTTP are unknown to POST %s', async (path) => {
-      expect((await begin({ route: 'thumbnails' }, path)).json).toEqual(errorOf('VALIDATION_ERROR', 'route'))
-      expect((await begin({}, path)).json).toMatchObject({ object: { route: 'photos' } })
+    it.each(STARTS)('that are closed to HTTP are unknown to POST %s', async (path) => {
+      expect((await begin(path, { route: 'thumbnails' })).json).toEqual(errorOf('VALIDATION_ERROR', 'route'))
+      expect((await begin(path, {})).json).toMatchObject({ object: { route: 'reports' } })
       const thumbnail = { route: 'thumbnails', key: `${path}.thumbnail`, body: 'abc' }
       await s3.files.put({ scope: 'user:1', ...thumbnail })
       const listed = await exchange(baseURL, { request: 'GET /db/objects?route=thumbnails&limit=1' })
       expect(listed.json).toMatchObject({ objects: [{ key: thumbnail.key }] })
+    })
+
+    it.each(STARTS)('have a guard for POST %s that knows what it would replace', async (path) => {
+      const held = { key: `held${path}`, metadata: { held: 'yes' }, body: 'abc' }
+      await s3.files.put({ scope: 'user:1', route: 'reports', ...held })
+      const refused = await begin(path, { filename: held.key, metadata: { by: 'ann' } })
+      expect(refused).toMatchObject({
+        status: 403,
+        json: { params: { multipart: path === '/multipart', filename: held.key, by: 'ann' } },
+      })
+      expect((await begin(path, { filename: `free${path}` })).status).toBe(201)
     })
   })
 }
