@@ -1,4 +1,4 @@
-import { refusalOf, StorageError } from './errors.js'
+import { accessRefusalOf, StorageError } from './errors.js'
 import { namesOf } from './known-names.js'
 import { OptionChecks } from './option-checks.js'
 import type { StorageObjectStore } from './store/contract.js'
@@ -36,7 +36,7 @@ export interface GuardContext {
   readonly replaces?: StorageObject | null
 }
 
-/** Denies an operation by throwing. Its result is ignored. */
+/** Denies an operation by throwing: a `StorageError`, or your framework's 401, 403 or 404. Its result is ignored. */
 export type Guard<Context extends GuardContext = GuardContext> = (context: Context) => unknown
 
 /** Marks the denial that hides an unexpected error. A registered symbol, which the ESM and the CommonJS build share. */
@@ -71,7 +71,7 @@ function copyContext(context: GuardContext): GuardContext {
 }
 
 function asDenial(thrown: unknown): StorageError {
-  const refusal = refusalOf(thrown)
+  const refusal = accessRefusalOf(thrown)
   if (refusal) return refusal
   const denial = new StorageError('FORBIDDEN', { cause: thrown ?? 'nothing' })
   return Object.defineProperty(denial, UNEXPECTED, { value: true })
@@ -97,7 +97,7 @@ export interface ObjectAccessGuardOptions {
   readonly resolveScope: ResolveScope
   /**
    * Replaces the ownership check. Any result but `true` denies with `FORBIDDEN`, which reveals that the object exists. To
-   * hide it, throw `new StorageError('OBJECT_NOT_FOUND')`.
+   * hide it, throw `new StorageError('OBJECT_NOT_FOUND')` or your framework's 404.
    */
   readonly authorize?:
     ((object: StorageObject, context: AuthorizeContext) => boolean | Promise<boolean>) | null | undefined

@@ -22,6 +22,7 @@ function serverWith(options: Pick<S3ServerOptions, 'routes' | 'upload'>) {
 
 /** Says in its refusal what it knows. */
 function notHeld({ replaces, multipart, filename = '', metadata }: GuardContext) {
+  if (filename === 'secret') throw Object.assign(new Error('no'), { statusCode: 404 })
   if (replaces?.metadata?.['held'] !== 'yes') return
   throw new StorageError('FORBIDDEN', { params: { multipart: multipart === true, filename, ...metadata } })
 }
@@ -60,6 +61,7 @@ export function describeUploadRoutes(serve: Serve): void {
         status: 403,
         json: { params: { multipart: path === '/multipart', filename: held.key, by: 'ann' } },
       })
+      expect((await begin(path, { filename: 'secret' })).json).toEqual(errorOf('OBJECT_NOT_FOUND'))
       expect((await begin(path, { filename: `free${path}` })).status).toBe(201)
     })
   })
