@@ -10,6 +10,7 @@ export type {
 export type {
   KeyContext,
   MetadataContext,
+  MaxFileSizeFunction,
   MetadataFunction,
   UploadRoute,
 } from './server/upload-routes/options.js'

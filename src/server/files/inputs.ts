@@ -25,8 +25,8 @@ interface NewFile {
   readonly key?: string | null | undefined
   readonly metadata?: ObjectMetadata | null | undefined
   /**
-   * Default: the quota of `db()`. Required if that is a function. `false` sets no limit, for files that your application makes
-   * itself, such as thumbnails. Their bytes count all the same.
+   * Default: the quota of `db()`. If that is a function, it is called without a request. `false` sets no limit, for files that your
+   * application makes itself, such as thumbnails. Their bytes count all the same.
    */
   readonly quota?: Quota | false | null | undefined
   /** Called after each part. The call waits for it. */

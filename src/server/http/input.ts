@@ -90,7 +90,7 @@ async function readUploadRequest(
   const route = routeOf(routes, sent.get('route'))
   known.route = route.name
   const file = readSent(FILE, sent)
-  checkAccepted(route, { ...file, maxSize })
+  await checkAccepted(route, { ...file, maxSize, scope, request })
   const given = readMetadata(route, sent)
   // The route's function may change what it gets.
   const sentMetadata = given && { ...given }
@@ -177,6 +177,13 @@ async function findPending(
   return pending?.scope === scope && pending.uploadId === (uploadId ?? null) ? pending : null
 }
 
+/** What the upload would change. */
+interface StartSubject {
+  readonly route: string
+  /** The caller's active object at the key, if guards need to know. */
+  readonly replaces: StorageObject | null
+}
+
 /** What the requests that start uploads differ in. */
 interface Start {
   /** The guards of the operation, which run before the route's. */
@@ -197,7 +204,7 @@ export function startSteps(
     body: uploadFields(routes),
     parse: (sent: SentValues, call: Call) => readUploadRequest(routes, maxSize, sent, call),
     // There is no object to own yet. The store checks ownership of the key as part of the reservation.
-    async own({ route, key }: StartRequest, { scope }: Call) {
+    async own({ route, key }: StartRequest, { scope }: Call): Promise<StartSubject> {
       // Only guards need to know, and a random key is new.
       const mayReplace = route.overwrite && route.key !== null && guardsOf(route).length > 0
       const at = { bucket: route.bucket, key }
@@ -205,7 +212,7 @@ export function startSteps(
     },
     guard(
       { route, key, size, filename, contentType, sentMetadata }: StartRequest,
-      { replaces }: { readonly replaces: StorageObject | null },
+      { replaces }: StartSubject,
     ): GuardPlan {
       return {
         guards: guardsOf(route),

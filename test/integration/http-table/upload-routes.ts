@@ -16,6 +16,7 @@ function serverWith(options: Pick<S3ServerOptions, 'routes' | 'upload'>) {
     ...options,
     storage: memoryStorage(),
     bucket: 'files',
+    onError: () => undefined,
     plugins: [db({ client: memoryAdapter(), resolveScope: scopeOf })],
   })
 }
@@ -27,6 +28,12 @@ function notHeld({ replaces, multipart, filename = '', metadata }: GuardContext)
   throw new StorageError('FORBIDDEN', { params: { multipart: multipart === true, filename, ...metadata } })
 }
 
+/** One user has a plan without a limit, and the plan of another one is broken. */
+function sizeOfPlan(scope: string, request?: Request) {
+  const sizes: Readonly<Record<string, number | null>> = { 'user:paid': null, 'user:broken': -1 }
+  return scope in sizes ? sizes[scope]! : (request?.url.length ?? 0) > 0 ? 10 : 100
+}
+
 const FILE = { filename: 'a.png', contentType: 'image/png', size: 3 }
 const STARTS = ['/upload', '/multipart']
 
@@ -34,15 +41,18 @@ const STARTS = ['/upload', '/multipart']
 export function describeUploadRoutes(serve: Serve): void {
   describe('upload routes', () => {
     const s3 = serverWith({
-      routes: { reports: { key: ({ filename }) => filename, overwrite: true }, thumbnails: { http: false } },
+      routes: {
+        reports: { key: ({ filename }) => filename, overwrite: true, maxFileSize: sizeOfPlan },
+        thumbnails: { http: false },
+      },
       upload: { guard: notHeld },
     })
     let baseURL: string
     beforeAll(async () => {
       baseURL = await serve(s3)
     })
-    const begin = (path: string, json: object) =>
-      exchange(baseURL, { request: `POST ${path}`, json: { ...FILE, ...json } })
+    const begin = (path: string, json: object, as = 'user:1') =>
+      exchange(baseURL, { request: `POST ${path}`, as, json: { ...FILE, ...json } })
 
     it.each(STARTS)('that are closed to HTTP are unknown to POST %s', async (path) => {
       expect((await begin(path, { route: 'thumbnails' })).json).toEqual(errorOf('VALIDATION_ERROR', 'route'))
@@ -63,6 +73,14 @@ export function describeUploadRoutes(serve: Serve): void {
       })
       expect((await begin(path, { filename: 'secret' })).json).toEqual(errorOf('OBJECT_NOT_FOUND'))
       expect((await begin(path, { filename: `free${path}` })).status).toBe(201)
+    })
+
+    it.each(STARTS)('limit the size of a file by its owner in POST %s', async (path) => {
+      const file = { filename: `large${path}`, size: 11 }
+      const refused = { status: 413, json: { code: 'FILE_TOO_LARGE', params: { max: 10, size: 11 } } }
+      expect(await begin(path, file)).toMatchObject(refused)
+      expect((await begin(path, file, 'user:broken')).json).toEqual(errorOf('INTERNAL_ERROR'))
+      expect((await begin(path, file, 'user:paid')).status).toBe(201)
     })
   })
 }

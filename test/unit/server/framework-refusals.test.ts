@@ -25,6 +25,7 @@ const functions: Record<string, readonly [ask: Ask, options: (fail: () => never)
   quota: [begin, (quota) => ({ quota })],
   'upload.guard': [begin, (guard) => ({ upload: { guard } })],
   "a route's guard": [begin, (guard) => ({ routes: { default: { guard } } })],
+  "a route's maxFileSize": [begin, (maxFileSize) => ({ routes: { default: { maxFileSize } } })],
   "a route's key": [begin, (key) => ({ routes: { default: { key } } })],
   "a route's metadata": [begin, (metadata) => ({ routes: { default: { metadata } } })],
   'download.guard': [download, (guard) => ({ download: { guard } })],

@@ -85,6 +85,7 @@ describe('createS3Server', () => {
     [{ routes: { ['x'.repeat(256)]: {} } }, /route/],
     [route({ maxFileSize: -1 }), /: routes\.a\.maxFileSize must be an integer from 0 to 9007199254740991\b/],
     [route({ maxFileSize: 0.5 }), /maxFileSize/],
+    [route({ maxFileSize: {} }), /maxFileSize/],
     [route({ contentTypes: 'image/png' }), /contentTypes/],
     [route({ contentTypes: [] }), /contentTypes/],
     [

@@ -60,7 +60,7 @@ describe.each(uploads)('$name', (upload) => {
       const seen: string[] = []
       const { as } = startService({
         quota: async (scope, request) => {
-          seen.push(`${scope} ${new URL(request.url).pathname}`)
+          seen.push(`${scope} ${new URL(request!.url).pathname}`)
           return scope === 'user:1' ? { maxFiles: 0 } : null
         },
       })

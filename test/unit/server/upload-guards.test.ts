@@ -1,4 +1,4 @@
-import { StorageError, type Guard, type GuardContext, type S3ServerOptions } from '@svc/db'
+import { StorageError, type Guard, type GuardContext } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { begun, sent, uploads } from './doors.js'
 import { around, bytesOfSize, errorOf, startService, type ServiceOptions } from './service.js'
@@ -108,7 +108,7 @@ describe.each(uploads)('the guards of $name', (upload) => {
     expect(seen.map(([, { replaces }]) => replaces)).toEqual([null, null])
   })
 
-  it.each<readonly [string, Partial<S3ServerOptions>, number]>([
+  it.each<readonly [string, ServiceOptions, number]>([
     ['a guard and a route that allows overwrite', { upload: { guard() {} }, routes: { docs: report } }, 1],
     ['the guard of a route that allows overwrite', { routes: { docs: { ...report, guard() {} } } }, 1],
     ['no guard', { routes: { docs: report } }, 0],
@@ -119,7 +119,7 @@ describe.each(uploads)('the guards of $name', (upload) => {
     ],
     ['random keys', { upload: { guard() {} }, routes: { docs: { overwrite: true } } }, 0],
   ])('cost a look at the database only where they need one: %s', async (_, options, looks) => {
-    const { as, objects } = startService(options as ServiceOptions)
+    const { as, objects } = startService(options)
     let calls = 0
     around(objects, 'findActive', (find) => (input) => (calls++, find(input)))
     await begun(upload, as('user:1'))
