@@ -66,6 +66,7 @@ export {
   type ImportObjectsResult,
 } from './server/jobs/import-objects.js'
 export type { ImportedItem, ImportSelection, SelectImport } from './server/jobs/import-selection.js'
+export { endUploads, type EndUploadsOptions, type EndUploadsResult } from './server/jobs/end-uploads.js'
 export { eraseScope, type EraseScopeOptions, type EraseScopeResult } from './server/jobs/erase-scope.js'
 export {
   transferScope,

@@ -1,5 +1,6 @@
 import { runCli } from './cli.js'
 import { addCheckStorage } from './commands/check-storage.js'
+import { addEndUploads } from './commands/end-uploads.js'
 import { addErase } from './commands/erase.js'
 import { addImport } from './commands/import.js'
 import { addEvents, addLeftovers, addList, addScopes } from './commands/lists.js'
@@ -21,6 +22,7 @@ const COMMANDS = [
   addUpdate,
   addTransfer,
   addTransferScope,
+  addEndUploads,
   addErase,
   addImport,
   addCheckStorage,

@@ -110,7 +110,7 @@ function documentedCommands(url: string, server: S3Server): void {
       'repair-usage',
       'purge-expired',
     ]
-    const ofBuckets = ['import', 'check-storage', 'transfer-scope', 'erase']
+    const ofBuckets = ['import', 'check-storage', 'transfer-scope', 'end-uploads', 'erase']
     expect([...new Set(shown)]).toEqual([...commands, 'leftovers', 'purge-deleted', ...ofBuckets])
   })
 
@@ -122,7 +122,7 @@ function documentedCommands(url: string, server: S3Server): void {
     // Commands that only read run together, because each is a process that takes a while to start.
     const reading: Promise<Example>[] = []
     for (const example of others) {
-      const changes = /^svc-db (?:migrate|repair-usage|update|transfer|purge-|import|erase)/.test(
+      const changes = /^svc-db (?:migrate|repair-usage|update|transfer|purge-|import|end-uploads|erase)/.test(
         example.command,
       )
       if (changes) printed.push(...(await Promise.all(reading.splice(0))))

@@ -7,6 +7,7 @@ import {
   createS3Server,
   db,
   deliverEvents,
+  endUploads,
   eraseScope,
   importObjects,
   memoryStorage,
@@ -238,6 +239,14 @@ const SUBJECTS: readonly Subject[] = [
     wrong: { from: '', to: 'user:1', quota: 5 },
   },
   {
+    name: 'endUploads',
+    call: (options) => endUploads(s3, options),
+    good: { ...job, scope: 'user:1' },
+    required: ['scope'],
+    typos: { ...jobTypos, scopes: 'scope' },
+    wrong: { scope: '', onProgress: 1, signal: 'now' },
+  },
+  {
     name: 'eraseScope',
     call: (options) => eraseScope(s3, options),
     good: { ...job, scope: 'user:1' },
@@ -395,18 +404,24 @@ describe.each(SUBJECTS)('$name', ({ name, call, good, required, typos, wrong }) 
 })
 
 describe('functions of a server', () => {
-  it.each([cleanUp, transferScope, eraseScope, importObjects, checkStorage, deliverEvents, openApiDocument])(
-    '%o refuse what is no server',
-    async (job) => {
-      for (const other of [undefined, null, 'server', {}, { ...s3 }]) {
-        if (job === openApiDocument && typeof (Object(other) as { handler?: unknown }).handler === 'function')
-          continue
-        const error = await errorOf(() => (job as (s3: unknown) => unknown)(other))
-        expect(error).toBeInstanceOf(TypeError)
-        expect((error as TypeError).message).toContain(`${job.name}: the first argument must be`)
-      }
-    },
-  )
+  it.each([
+    cleanUp,
+    transferScope,
+    endUploads,
+    eraseScope,
+    importObjects,
+    checkStorage,
+    deliverEvents,
+    openApiDocument,
+  ])('%o refuse what is no server', async (job) => {
+    for (const other of [undefined, null, 'server', {}, { ...s3 }]) {
+      if (job === openApiDocument && typeof (Object(other) as { handler?: unknown }).handler === 'function')
+        continue
+      const error = await errorOf(() => (job as (s3: unknown) => unknown)(other))
+      expect(error).toBeInstanceOf(TypeError)
+      expect((error as TypeError).message).toContain(`${job.name}: the first argument must be`)
+    }
+  })
 
   it.each([expressBinding, koaBinding, fastifyBinding, honoBinding])(
     '%o refuse what is no server',

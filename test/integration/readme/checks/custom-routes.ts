@@ -1,7 +1,7 @@
 import type { Express } from 'express'
 import type { Handler, StorageObject, StorageObjectStore } from '@svc/db'
 import { expect } from 'vitest'
-import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 import { ask, clientOf, signedInAs, type HandlerProgram } from './app-client.js'
 
@@ -103,10 +103,23 @@ const trustsItsMetadata: SnippetCheck = async (program) => {
   expect(objects.map(({ metadata }) => metadata)).toEqual([{ album: 'sea' }, null])
 }
 
+const suspendsAtOnce: SnippetCheck = async (program) => {
+  const server = await runSibling<HandlerProgram>(program, 'guarded-server.mjs')
+  const { suspend } = await run<{ suspend: (scope: string) => Promise<number> }>(program)
+  const file = { filename: 'a.txt', contentType: 'text/plain', size: 3 }
+  const begin = (path: string) => ask(server, 'user:eve', 'POST', path, file)
+  const begun = (await (await begin('/upload')).json()) as { object: { key: string; id: string } }
+  expect(await suspend('user:eve')).toBe(1)
+  const { key, id } = begun.object
+  expect((await ask(server, 'user:eve', 'POST', '/upload/confirm', { key, id })).status).toBe(404)
+  for (const path of ['/upload', '/multipart']) expect((await begin(path)).status).toBe(403)
+}
+
 export const customRoutesChecks: SnippetChecks = {
   'docs/custom-routes.md#shared-files.ts': sharesPublicFiles,
   'docs/custom-routes.md#team-guards.ts': guardsNotes,
   'docs/custom-routes.md#guarded-server.ts': guardsUploads,
+  'docs/custom-routes.md#suspend.ts': suspendsAtOnce,
   'docs/custom-routes.md#own-uploads.ts': receivesReports,
   'docs/custom-routes.md#trusted-metadata.ts': trustsItsMetadata,
 }
