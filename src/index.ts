@@ -1,5 +1,10 @@
 // A server that signs uploads and downloads, and the plugin that records objects, owners and usage.
-export { createS3Server, type CloseOptions, type S3Server, type S3ServerCore } from './server/create-s3-server.js'
+export {
+  createS3Server,
+  type CloseOptions,
+  type S3Server,
+  type S3ServerCore,
+} from './server/create-s3-server.js'
 export type {
   DeleteOptions,
   DownloadOptions,
@@ -10,6 +15,7 @@ export type {
 export type {
   KeyContext,
   MetadataContext,
+  MaxFileSizeFunction,
   MetadataFunction,
   UploadRoute,
 } from './server/upload-routes/options.js'
@@ -70,12 +76,8 @@ export {
   type ImportObjectsResult,
 } from './server/jobs/import-objects.js'
 export type { ImportedItem, ImportSelection, SelectImport } from './server/jobs/import-selection.js'
-export {
-  runJobs,
-  type JobRun,
-  type RunDeliveryOptions,
-  type RunJobsOptions,
-} from './server/jobs/run-jobs.js'
+export { runJobs, type JobRun, type RunDeliveryOptions, type RunJobsOptions } from './server/jobs/run-jobs.js'
+export { endUploads, type EndUploadsOptions, type EndUploadsResult } from './server/jobs/end-uploads.js'
 export { eraseScope, type EraseScopeOptions, type EraseScopeResult } from './server/jobs/erase-scope.js'
 export {
   transferScope,

@@ -29,6 +29,8 @@ const ending = new AbortController()
 const s3 = createS3Server({
   storage,
   bucket,
+  // Only the server stores thumbnails.
+  routes: { default: {}, thumbnails: { http: false } },
   plugins: [
     db({
       client: database.client,

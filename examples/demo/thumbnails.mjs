@@ -30,7 +30,8 @@ export async function keepThumbnail(files, { type, object }, { signal }) {
   const body = picture && (await shrink(picture))
   if (!body) return
   const metadata = { picture: object.key }
-  await files.put({ ...thumbnail, body, contentType: 'image/webp', metadata, quota: {}, signal })
+  const route = 'thumbnails'
+  await files.put({ ...thumbnail, route, body, contentType: 'image/webp', metadata, quota: false, signal })
 }
 
 /** Returns the picture of a thumbnail, which decides who may see it, or `null` if it is gone. Returns other objects as they are. */

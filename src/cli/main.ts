@@ -1,6 +1,7 @@
 import { runCli } from './cli.js'
 import { addCheckStorage } from './commands/check-storage.js'
 import { addCleanUp } from './commands/clean-up.js'
+import { addEndUploads } from './commands/end-uploads.js'
 import { addErase } from './commands/erase.js'
 import { addImport } from './commands/import.js'
 import { addEvents, addLeftovers, addList, addScopes } from './commands/lists.js'
@@ -22,6 +23,7 @@ const COMMANDS = [
   addUpdate,
   addTransfer,
   addTransferScope,
+  addEndUploads,
   addErase,
   addImport,
   addCheckStorage,

@@ -128,13 +128,25 @@ export class StorageError extends Error {
   }
 }
 
-const REFUSALS: Readonly<Record<number, ErrorCode>> = { 401: 'UNAUTHORIZED', 403: 'FORBIDDEN' }
+type Refusals = Readonly<Record<number, ErrorCode>>
+
+const OF_CALLER: Refusals = { 401: 'UNAUTHORIZED', 403: 'FORBIDDEN' }
+const OF_ACCESS: Refusals = { ...OF_CALLER, 404: 'OBJECT_NOT_FOUND' }
 
 /** Returns what the application threw as a refusal, or `null`. Frameworks refuse with a `Response`, or an error with a status. */
 export function refusalOf(thrown: unknown): StorageError | null {
+  return refusalAmong(OF_CALLER, thrown)
+}
+
+/** Like {@link refusalOf}, for functions that decide who may use an object. A 404 hides it. */
+export function accessRefusalOf(thrown: unknown): StorageError | null {
+  return refusalAmong(OF_ACCESS, thrown)
+}
+
+function refusalAmong(refusals: Refusals, thrown: unknown): StorageError | null {
   if (thrown instanceof StorageError) return thrown
   const { status, statusCode } = Object(thrown) as Partial<Record<'status' | 'statusCode', unknown>>
-  const code = REFUSALS[Number(status ?? statusCode)]
+  const code = refusals[Number(status ?? statusCode)]
   return code ? new StorageError(code, { cause: thrown }) : null
 }
 

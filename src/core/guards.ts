@@ -1,8 +1,8 @@
-import { refusalOf, StorageError } from './errors.js'
+import { accessRefusalOf, StorageError } from './errors.js'
 import { namesOf } from './known-names.js'
 import { OptionChecks } from './option-checks.js'
 import type { StorageObjectStore } from './store/contract.js'
-import { copyObject, type Quota, type StorageObject } from './store/records.js'
+import { copyObject, type ObjectMetadata, type Quota, type StorageObject } from './store/records.js'
 import { exceededLimit } from './store/lifecycle/usage.js'
 import { refusalError } from './store/refusals.js'
 import { checkSize, optional } from './store/validation/checks.js'
@@ -21,9 +21,22 @@ export interface GuardContext {
   readonly route?: string | null
   /** Bytes. */
   readonly size?: number | null
+  /** Of an upload: whether it comes in parts. */
+  readonly multipart?: boolean
+  /** Of an upload: the display name. */
+  readonly filename?: string
+  /** Of an upload: the media type. */
+  readonly contentType?: string
+  /** Of an upload: a copy of the metadata as the client sent it, or `null` if it sent none. */
+  readonly metadata?: ObjectMetadata | null
+  /**
+   * Of an upload: a copy of the caller's active object that it would replace, or `null` if it replaces none. An upload that has begun
+   * is not asked about again.
+   */
+  readonly replaces?: StorageObject | null
 }
 
-/** Denies an operation by throwing. Its result is ignored. */
+/** Denies an operation by throwing: a `StorageError`, or your framework's 401, 403 or 404. Its result is ignored. */
 export type Guard<Context extends GuardContext = GuardContext> = (context: Context) => unknown
 
 /** Marks the denial that hides an unexpected error. A registered symbol, which the ESM and the CommonJS build share. */
@@ -37,8 +50,7 @@ export async function runGuards(
 ): Promise<void> {
   for (const guard of guards) {
     try {
-      const { object } = context
-      await guard?.(object ? { ...context, object: copyObject(object) } : context)
+      await guard?.(copyContext(context))
     } catch (thrown) {
       const denial = asDenial(thrown)
       if (UNEXPECTED in denial) report(denial.cause)
@@ -47,8 +59,19 @@ export async function runGuards(
   }
 }
 
+/** Copies the records, so that a guard can't change what the operation or the next guard works with. */
+function copyContext(context: GuardContext): GuardContext {
+  const { object, replaces, metadata } = context
+  return {
+    ...context,
+    ...(object && { object: copyObject(object) }),
+    ...(replaces && { replaces: copyObject(replaces) }),
+    ...(metadata && { metadata: { ...metadata } }),
+  }
+}
+
 function asDenial(thrown: unknown): StorageError {
-  const refusal = refusalOf(thrown)
+  const refusal = accessRefusalOf(thrown)
   if (refusal) return refusal
   const denial = new StorageError('FORBIDDEN', { cause: thrown ?? 'nothing' })
   return Object.defineProperty(denial, UNEXPECTED, { value: true })
@@ -74,7 +97,7 @@ export interface ObjectAccessGuardOptions {
   readonly resolveScope: ResolveScope
   /**
    * Replaces the ownership check. Any result but `true` denies with `FORBIDDEN`, which reveals that the object exists. To
-   * hide it, throw `new StorageError('OBJECT_NOT_FOUND')`.
+   * hide it, throw `new StorageError('OBJECT_NOT_FOUND')` or your framework's 404.
    */
   readonly authorize?:
     ((object: StorageObject, context: AuthorizeContext) => boolean | Promise<boolean>) | null | undefined

@@ -74,7 +74,6 @@ export interface RecordKeeper {
   /**
    * Returns the quota of a scope, or `null` for none.
    * @throws StorageError `INTERNAL_ERROR` if the application's function fails.
-   * @throws TypeError if the application's function needs a request and there is none.
    */
   quotaOf(scope: string, request?: Request): Promise<Quota | null>
   /** Reserves, then calls `onReserved`. */

@@ -14,6 +14,7 @@ import { readingEndpoints } from './http/reading.js'
 import { uploadEndpoints } from './http/uploads.js'
 import { serverPolicy, type S3ServerOptions, type ServerPolicy, checks } from './options.js'
 import { mapStorageErrors, storageSubtrees } from './storage.js'
+import { openRoutes } from './upload-routes/options.js'
 import { attachDependencies, type ServerDependencies } from './dependencies.js'
 import { DEFAULT_URL_SECONDS } from './url-terms.js'
 
@@ -107,12 +108,13 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
 
 /** Returns the endpoints of the enabled operations. The paths of a disabled operation are unknown, like any other path. */
 function serverEndpoints(dependencies: ServerDependencies, policy: ServerPolicy): readonly Endpoint[] {
-  const { upload, multipart, download, delete: remove, routes } = policy
+  const { upload, multipart, download, delete: remove } = policy
+  const routes = openRoutes(policy.routes)
   const storage = dependencies.storage.multipart
   return [
     ...(upload ? uploadEndpoints(dependencies, upload, routes) : []),
     ...(multipart && storage
-      ? multipartEndpoints({ ...dependencies, multipart: storage }, multipart, routes)
+      ? multipartEndpoints({ ...dependencies, multipart: storage }, multipart, routes, upload?.guard)
       : []),
     ...(download ? readingEndpoints(dependencies, download) : []),
     ...(remove ? [deleteEndpoint(dependencies, remove)] : []),

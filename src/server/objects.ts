@@ -1,9 +1,20 @@
+import type { RecordKeeper } from '../core/plugin.js'
 import type { ErrorContext } from '../core/reporter.js'
 import type { RemoveInput } from '../core/store/contract.js'
-import type { StorageObject } from '../core/store/records.js'
+import type { ObjectReference, StorageObject } from '../core/store/records.js'
 import type { ServerDependencies } from './dependencies.js'
 import { bytesOf } from './storage.js'
 import { uploadURLEnd } from './url-terms.js'
+
+/** Returns the active object of this owner at a key, or `null`. A key can be another owner's. */
+export async function findOwnActive(
+  { objects }: Pick<RecordKeeper, 'objects'>,
+  { bucket, key }: ObjectReference,
+  scope: string,
+): Promise<StorageObject | null> {
+  const active = await objects.findActive({ bucket, key, scope })
+  return active?.scope === scope ? active : null
+}
 
 /** Removes the object or pending upload at a key: first the row, then its bytes. Returns the removed row, or `null`. */
 export async function removeObject(

@@ -23,17 +23,17 @@ export interface DeleteOptions {
 }
 
 export interface UploadOptions {
-  /** Runs when an upload starts, after input validation and before the reservation. */
+  /**
+   * Runs when an upload starts, in one PUT or in parts (`context.multipart`), after input validation and before the reservation.
+   * With `upload: false` there is none.
+   */
   readonly guard?: Guard | null | undefined
   /** Lifetime of an upload URL in whole seconds, 1 to 604800 (7 days). Default 900. */
   readonly expiresIn?: number | null | undefined
 }
 
 export interface MultipartOptions {
-  /**
-   * Runs when a multipart upload starts, after input validation and before the reservation. The guard of `upload` does not
-   * run for multipart uploads: set a rule for all uploads here and on `upload`, or on each route.
-   */
+  /** Runs when an upload in parts starts, after the guard of `upload`. */
   readonly guard?: Guard | null | undefined
   /** Lifetime of a part URL in whole seconds, 1 to 604800 (7 days). Default 900. */
   readonly expiresIn?: number | null | undefined

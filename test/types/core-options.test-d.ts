@@ -43,7 +43,12 @@ describe('db()', () => {
   it('accepts only explicit quotas', () => {
     db({ client, resolveScope, quota: { maxBytes: 5, maxFiles: null } })
     db({ client, resolveScope, quota: null })
-    db({ client, resolveScope, quota: async (scope, of) => (scope === of.url ? null : { maxFiles: 1 }) })
+    db({ client, resolveScope, quota: async (scope, of) => (scope === of?.url ? null : { maxFiles: 1 }) })
+    // @ts-expect-error files.put asks without a request
+    db({ client, resolveScope, quota: (scope, of) => ({ maxFiles: of.url.length }) })
+    const quota = (scope: string, of: Request) => (scope === of.url ? null : { maxFiles: 1 })
+    // @ts-expect-error files.put asks without a request
+    db({ client, resolveScope, quota })
     // @ts-expect-error no quota is null, not undefined
     db({ client, resolveScope, quota: () => undefined })
     // @ts-expect-error a quota is a number

@@ -9,8 +9,11 @@ import type { StorageObjectStore } from '../store/contract.js'
 import type { MayRead } from './read-access.js'
 import { shown } from '../store/validation/checks.js'
 
-/** A fixed quota for every scope, or a function that returns the quota of one scope. `null` means unlimited. */
-export type QuotaSource = Quota | ((scope: string, request: Request) => Quota | null | Promise<Quota | null>)
+/**
+ * A fixed quota for every scope, or a function that returns the quota of one scope. `null` means unlimited. There is no request if
+ * `s3.files.put` asks.
+ */
+export type QuotaSource = Quota | ((scope: string, request?: Request) => Quota | null | Promise<Quota | null>)
 
 /** Hooks run after the database has committed the change, and are awaited. Their errors don't affect the response. A crash can lose a call. */
 export interface DbHooks {

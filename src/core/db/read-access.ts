@@ -1,4 +1,4 @@
-import { failureOf, refusalOf, StorageError } from '../errors.js'
+import { accessRefusalOf, failureOf, StorageError } from '../errors.js'
 import type { AuthorizeContext } from '../guards.js'
 import type { NamedObject } from '../http/fields.js'
 import type { ReadAccess, ReadCall, ReadOperation } from '../plugin.js'
@@ -51,7 +51,7 @@ async function allows(
   try {
     return (await mayRead(object, { request, bucket, key, scope, object, route, size, operation })) === true
   } catch (cause) {
-    const refusal = refusalOf(cause)
+    const refusal = accessRefusalOf(cause)
     if (!refusal) throw failureOf('mayRead', cause)
     // Its code would show that the object exists: to callers who aren't signed in, or without the application having chosen the code.
     if (refusal !== cause || (scope === null && refusal.status < 500)) return false

@@ -59,11 +59,6 @@ export function createRecordKeeper(
     async quotaOf(scope, request) {
       const quota = options.quota ?? null
       if (typeof quota !== 'function') return quota
-      if (!request) {
-        throw new TypeError(
-          'files.put: quota must be set, because the quota of db() is a function of the request. {} sets no limit.',
-        )
-      }
       let result: Quota | null
       try {
         result = await quota(scope, request)

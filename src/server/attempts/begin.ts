@@ -6,6 +6,7 @@ import { shown } from '../../core/store/validation/checks.js'
 import type { UploadKeys } from './keys.js'
 import { settleReservation, SETTLED_AT_ONCE } from './settle.js'
 import type { ServerDependencies } from '../dependencies.js'
+import { findOwnActive } from '../objects.js'
 import type { RoutePolicy } from '../upload-routes/options.js'
 import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
 import { workThrough } from '../work-through.js'
@@ -91,8 +92,7 @@ async function refuseOverwrite(
   { route, key }: UploadRequest,
   scope: string,
 ): Promise<void> {
-  const active = await records.objects.findActive({ bucket: route.bucket, key, scope })
-  if (active?.scope !== scope) return
+  if (!(await findOwnActive(records, { bucket: route.bucket, key }, scope))) return
   throw new StorageError('KEY_CONFLICT', {
     message: `You have an object with this key, and the upload route ${shown(route.name)} does not allow overwrite.`,
   })

@@ -35,8 +35,6 @@ export interface ServerFiles {
    *
    * Also rejects with `KEY_CONFLICT`, `QUOTA_EXCEEDED`, `FILE_TOO_LARGE` and `CONTENT_TYPE_NOT_ALLOWED`, and with
    * `OBJECT_NOT_FOUND` if another call has ended the upload: a delete, or a newer upload to the same key.
-   *
-   * @throws TypeError if `quota` is missing and that of `db()` is a function.
    */
   put(input: PutFileInput): Promise<StorageObject>
   /**

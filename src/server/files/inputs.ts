@@ -17,7 +17,7 @@ interface NewFile {
   readonly scope: string
   /** Display name, 1 to 1024 characters. Required if the route has a `key` function and the call no `key`. */
   readonly filename?: string | null | undefined
-  /** The upload route. Default: the only one. Its `metadata` option and its guard do not apply. */
+  /** The upload route, also one with `http: false`. Default: the only one. Its `metadata` option and its guard do not apply. */
   readonly route?: string | null | undefined
   /** A media type. Default: the type of the Blob, or `application/octet-stream`. */
   readonly contentType?: string | null | undefined
@@ -25,8 +25,8 @@ interface NewFile {
   readonly key?: string | null | undefined
   readonly metadata?: ObjectMetadata | null | undefined
   /**
-   * Default: the quota of `db()`. Required if that is a function. `false` sets no limit, for files that your application makes
-   * itself, such as thumbnails. Their bytes count all the same.
+   * Default: the quota of `db()`. If that is a function, it is called without a request. `false` sets no limit, for files that your
+   * application makes itself, such as thumbnails. Their bytes count all the same.
    */
   readonly quota?: Quota | false | null | undefined
   /** Called after each part. The call waits for it. */

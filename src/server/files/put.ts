@@ -1,7 +1,5 @@
 import { StorageError } from '../../core/errors.js'
 import type { ObjectStorage, StoredPart } from '../../core/object-storage.js'
-import type { RecordKeeper } from '../../core/plugin.js'
-import { isErrorNamed } from '../../core/realms.js'
 import { refuseUnknownNames } from '../../core/store/inputs/fields.js'
 import type { Quota, StorageObject } from '../../core/store/records.js'
 import {
@@ -80,7 +78,7 @@ async function putRequest(
   stop: LinkedAbort,
   onProgress: NonNullable<PutFileInput['onProgress']>,
 ): Promise<StorageObject> {
-  const { scope, size, contentType } = request
+  const { scope, size, contentType, quota } = request
   const sending: Sending = {
     source,
     size,
@@ -90,22 +88,12 @@ async function putRequest(
     onSent: async (loaded) => void (await asCaller(() => onProgress({ loaded, total: size }))),
   }
   const storage = bytesStorage(dependencies.storage, sending.parts)
-  const { records } = dependencies
-  const quota = request.quota ?? (await quotaOf(records, scope))
-  const terms = { scope, seconds: records.pendingTtlSeconds, quota }
+  const seconds = dependencies.records.pendingTtlSeconds
+  const terms = { scope, seconds, ...(quota && { quota }) }
   const reserved = await reserveUpload(dependencies, request, terms, CONTEXT)
   return storage.multipart
     ? putInParts({ ...dependencies, multipart: storage.multipart }, reserved, sending)
     : putAtOnce(dependencies, storage.write, reserved, sending)
-}
-
-/** @throws CallerError if the quota depends on a request, so that the call must name one. */
-async function quotaOf(records: RecordKeeper, scope: string): Promise<Quota | null> {
-  try {
-    return await records.quotaOf(scope)
-  } catch (error) {
-    throw isErrorNamed(error, 'TypeError') ? new CallerError(error) : error
-  }
 }
 
 function putAtOnce(
@@ -280,7 +268,7 @@ async function readPutRequest(
   const filename = optional(input.filename, (given) => checkText('filename', given))
   const contentType = checkMediaType(input.contentType ?? source.contentType ?? DEFAULT_TYPE)
   const size = sizeOf(input, source)
-  checkAccepted(route, { contentType, size, maxSize: maxMultipartSize(multipart ?? {}) })
+  await checkAccepted(route, { contentType, size, maxSize: maxMultipartSize(multipart ?? {}), scope })
   const metadata = optional(input.metadata, checkMetadata)
   const quota = optional(input.quota, (given) => (given === false ? {} : checkQuota('quota', given)))
   const keys = await keysOf(route, scope, filename, input.key)

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../core/errors.js'
+import type { Guard } from '../../core/guards.js'
 import type { Call, GuardPlan } from '../../core/http/endpoint.js'
 import { bucketOr, described, readSent, type HttpField, type SentValues } from '../../core/http/fields.js'
 import { nullable, withProperties } from '../../core/openapi/schemas.js'
@@ -12,12 +13,13 @@ import {
   text,
   type ReadOf,
 } from '../../core/store/inputs/fields.js'
-import type { StorageObject } from '../../core/store/records.js'
+import type { ObjectMetadata, StorageObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 import type { UploadRequest } from '../attempts/begin.js'
 import { attemptNotFound } from '../attempts/errors.js'
 import type { RefusedPut } from '../attempts/refused-puts.js'
-import type { OperationPolicy } from '../options.js'
+import type { ServerDependencies } from '../dependencies.js'
+import { findOwnActive } from '../objects.js'
 import { checkMediaType } from '../../core/http/media-type.js'
 import { checkAccepted, routeOf } from '../upload-routes/acceptance.js'
 import { buildKeys, buildMetadata } from '../upload-routes/functions.js'
@@ -52,8 +54,12 @@ function uploadFields(routes: RouteTable) {
 
 function routeField(routes: RouteTable): HttpField<RoutePolicy> {
   return {
-    isRequired: routes.size > 1,
-    schema: { type: 'string', enum: [...routes.keys()] },
+    isRequired: routes.size !== 1,
+    // An empty list of values is no valid schema.
+    schema:
+      routes.size > 0
+        ? { type: 'string', enum: [...routes.keys()] }
+        : { not: {}, description: 'No upload route is open, so the server refuses every upload.' },
     read: (name) => routeOf(routes, name),
   }
 }
@@ -68,20 +74,29 @@ function metadataField(routes: readonly RoutePolicy[]) {
   return { ...METADATA.metadata, schema }
 }
 
+/** A request to start an upload, with the metadata as the client sent it. */
+interface StartRequest extends UploadRequest {
+  readonly filename: string
+  readonly sentMetadata: ObjectMetadata | null
+}
+
 /** Reads a request that starts an upload, first its route for `known`, and builds the key and the metadata. */
 async function readUploadRequest(
   routes: RouteTable,
   maxSize: number,
   sent: SentValues,
   { scope, request, known }: Call,
-): Promise<UploadRequest> {
+): Promise<StartRequest> {
   const route = routeOf(routes, sent.get('route'))
   known.route = route.name
   const file = readSent(FILE, sent)
-  checkAccepted(route, { ...file, maxSize })
+  await checkAccepted(route, { ...file, maxSize, scope, request })
   const given = readMetadata(route, sent)
+  // The route's function may change what it gets.
+  const sentMetadata = given && { ...given }
   const keys = await buildKeys(route, scope, file.filename)
-  return { route, ...file, metadata: await buildMetadata(route, given, { request, scope }), ...keys }
+  const metadata = await buildMetadata(route, given, { request, scope })
+  return { route, ...file, metadata, sentMetadata, ...keys }
 }
 
 /** Returns the metadata that the client sent, or `null`. @throws StorageError `VALIDATION_ERROR` */
@@ -148,9 +163,8 @@ export async function ownPending(records: RecordKeeper, attempt: AttemptReferenc
 export async function ownAttempt(records: RecordKeeper, attempt: AttemptReference, scope: string) {
   const pending = await findPending(records, attempt, scope)
   if (pending) return pending
-  const { bucket, key, id } = attempt
-  const active = await records.objects.findActive({ bucket, key, scope })
-  if (active?.scope !== scope || active.attemptId !== id) throw attemptNotFound()
+  const active = await findOwnActive(records, attempt, scope)
+  if (active?.attemptId !== attempt.id) throw attemptNotFound()
   return active
 }
 
@@ -163,16 +177,50 @@ async function findPending(
   return pending?.scope === scope && pending.uploadId === (uploadId ?? null) ? pending : null
 }
 
+/** What the upload would change. */
+interface StartSubject {
+  readonly route: string
+  /** The caller's active object at the key, if guards need to know. */
+  readonly replaces: StorageObject | null
+}
+
+/** What the requests that start uploads differ in. */
+interface Start {
+  /** The guards of the operation, which run before the route's. */
+  readonly guards: readonly (Guard | null | undefined)[]
+  readonly isMultipart: boolean
+  /** Bytes. */
+  readonly maxSize: number
+}
+
 /** The steps of a request that starts an upload, up to the guards. */
-export function startSteps(routes: RouteTable, policy: OperationPolicy, maxSize: number) {
+export function startSteps(
+  { records }: Pick<ServerDependencies, 'records'>,
+  routes: RouteTable,
+  { guards, isMultipart, maxSize }: Start,
+) {
+  const guardsOf = (route: RoutePolicy) => [...guards, route.guard].filter((guard) => guard != null)
   return {
     body: uploadFields(routes),
     parse: (sent: SentValues, call: Call) => readUploadRequest(routes, maxSize, sent, call),
     // There is no object to own yet. The store checks ownership of the key as part of the reservation.
-    own: () => null,
-    guard: ({ route, key, size }: UploadRequest): GuardPlan => ({
-      guards: [policy.guard, route.guard],
-      context: { bucket: route.bucket, key, route: route.name, size },
-    }),
+    async own({ route, key }: StartRequest, { scope }: Call): Promise<StartSubject> {
+      // Only guards need to know, and a random key is new.
+      const mayReplace = route.overwrite && route.key !== null && guardsOf(route).length > 0
+      const at = { bucket: route.bucket, key }
+      return { route: route.name, replaces: mayReplace ? await findOwnActive(records, at, scope) : null }
+    },
+    guard(
+      { route, key, size, filename, contentType, sentMetadata }: StartRequest,
+      { replaces }: StartSubject,
+    ): GuardPlan {
+      return {
+        guards: guardsOf(route),
+        context: {
+          ...{ bucket: route.bucket, key, route: route.name, size, filename, contentType },
+          ...{ metadata: sentMetadata, multipart: isMultipart, replaces },
+        },
+      }
+    },
   }
 }

@@ -1,4 +1,5 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
+import type { Guard } from '../../core/guards.js'
 import { described, type HttpField } from '../../core/http/fields.js'
 import type { JsonSchema } from '../../core/json.js'
 import { MAX_PARTS } from '../../core/object-storage.js'
@@ -50,10 +51,11 @@ export function multipartEndpoints(
   dependencies: MultipartDependencies,
   policy: OperationPolicy,
   routes: RouteTable,
+  uploadGuard: Guard | null | undefined,
 ): readonly Endpoint[] {
   const fields = multipartFields(dependencies.bucket)
   return [
-    beginEndpoint(dependencies, policy, routes),
+    beginEndpoint(dependencies, [uploadGuard, policy.guard], routes),
     signPartsEndpoint(dependencies, policy),
     listPartsEndpoint(dependencies),
     confirmEndpoint(dependencies, {
@@ -72,14 +74,20 @@ export function multipartEndpoints(
 }
 
 /** `POST /multipart` starts a multipart upload: reserves it, then creates it in the bucket. */
-function beginEndpoint(dependencies: MultipartDependencies, policy: OperationPolicy, routes: RouteTable) {
+function beginEndpoint(
+  dependencies: MultipartDependencies,
+  guards: readonly (Guard | null | undefined)[],
+  routes: RouteTable,
+) {
   const { records, multipart } = dependencies
   const operation = 'multipart'
   return guardedEndpoint({
     method: 'POST',
     path: '/multipart',
     operation,
-    ...startSteps(routes, policy, maxMultipartSize(dependencies.multipart)),
+    ...startSteps(dependencies, routes, {
+      ...{ guards, isMultipart: true, maxSize: maxMultipartSize(dependencies.multipart) },
+    }),
     describe: () => ({
       summary: 'Starts a multipart upload.',
       answer: {

@@ -66,7 +66,9 @@ function uploadEndpoint(dependencies: ServerDependencies, policy: OperationPolic
     method: 'POST',
     path: '/upload',
     operation,
-    ...startSteps(routes, policy, MAX_UPLOAD_SIZE),
+    ...startSteps(dependencies, routes, {
+      ...{ guards: [policy.guard], isMultipart: false, maxSize: MAX_UPLOAD_SIZE },
+    }),
     describe: () => ({
       summary: 'Starts an upload. Send the bytes to the returned URL, then confirm the upload.',
       answer: {

@@ -5,10 +5,11 @@ import { LATEST_DATE } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
 import { uploadURLEnd, LONGEST_URL_SECONDS } from '../url-terms.js'
+import { releaseUploads } from './end-uploads.js'
 import { ItemRun } from './item-run.js'
 import {
+  checkBucket,
   JOB_OPTIONS,
-  unknownBucket,
   type JobContext,
   type JobFailure,
   type JobOptions,
@@ -77,15 +78,9 @@ export async function runErasure(
   /** The sizes of removed objects whose bytes could not be deleted, by attempt. Their leftovers try again. */
   const failedBytes = new Map<string, number>()
 
-  /** @throws StorageError if the row has bytes of an upload in a bucket that the server doesn't know. */
-  function checkBucket({ bucket, storageKey, uploadId }: StorageObject | Leftover): void {
-    const error = unknownBucket(context, bucket)
-    if (error && (storageKey !== null || uploadId !== null)) throw error
-  }
-
   /** Removes whatever the scope has at the key: first the rows, which records their leftovers, then the bytes. */
   async function removeObject(row: StorageObject): Promise<void> {
-    checkBucket(row)
+    checkBucket(context, row)
     const { bucket, key } = row
     const removed = await records.remove({ bucket, key, scope, mode: 'hard' })
     if (!removed) return
@@ -106,7 +101,7 @@ export async function runErasure(
   }
 
   async function settle(leftover: Leftover): Promise<void> {
-    checkBucket(leftover)
+    checkBucket(context, leftover)
     const look = lookForErasure(JOB, leftover, now())
     let outcome = await settleLeftover(context, leftover, look)
     // Nothing can be written any more, so a second look verifies that nothing is left, and forgets the leftover.
@@ -115,11 +110,7 @@ export async function runErasure(
   }
 
   // Uploads that are confirmed first are objects by the time objects are listed.
-  await run.process(rowsOfScope(objects, scope, 'pending'), async (row) => {
-    checkBucket(row)
-    const { bucket, key, id } = row
-    if (await objects.release({ bucket, key, id, scope })) counts.reservations++
-  })
+  await releaseUploads(context, { scope, run, signal }, () => counts.reservations++)
   await run.process(rowsOfScope(objects, scope, 'active'), removeObject)
   // Not until now: the clock that recorded a deletion may be ahead of this one.
   const before = new Date(LATEST_DATE)

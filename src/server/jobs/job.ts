@@ -2,6 +2,7 @@ import { StorageError } from '../../core/errors.js'
 import type { OptionChecks } from '../../core/option-checks.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { Report } from '../../core/reporter.js'
+import type { Leftover, StorageObject } from '../../core/store/records.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { EventRunner } from '../events/runner.js'
 
@@ -76,6 +77,15 @@ export function unknownBucket({ buckets }: Pick<JobContext, 'buckets'>, bucket: 
   if (!buckets || buckets.has(bucket)) return null
   const message = `buckets must include ${JSON.stringify(bucket)} if the storage of this server has its files.`
   return new StorageError('VALIDATION_ERROR', { message, params: { field: 'buckets' } })
+}
+
+/** @throws StorageError if a row has bytes of an upload in a bucket that the server doesn't know. */
+export function checkBucket(
+  context: Pick<JobContext, 'buckets'>,
+  { bucket, storageKey, uploadId }: Pick<StorageObject | Leftover, 'bucket' | 'storageKey' | 'uploadId'>,
+): void {
+  const error = unknownBucket(context, bucket)
+  if (error && (storageKey !== null || uploadId !== null)) throw error
 }
 
 /** Calls `onProgress`. What it throws is reported. */

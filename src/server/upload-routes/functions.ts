@@ -13,6 +13,22 @@ export async function buildKeys(route: RoutePolicy, scope: string, filename: str
   return { key, storageKeyOf: () => key }
 }
 
+/** Returns the largest file size of an owner, or `null`. @throws StorageError `INTERNAL_ERROR` if the function returns anything else. */
+export async function maxFileSizeOf(
+  { name, maxFileSize }: RoutePolicy,
+  scope: string,
+  request?: Request,
+): Promise<number | null> {
+  if (typeof maxFileSize !== 'function') return maxFileSize
+  const result: unknown = await refusable(() => maxFileSize(scope, request))
+  // Only an explicit `null` means "no limit". `undefined` is probably a forgotten return statement.
+  if (result === null || (Number.isSafeInteger(result) && (result as number) >= 0))
+    return result as number | null
+  throw new StorageError('INTERNAL_ERROR', {
+    message: `The maxFileSize function of the upload route ${shown(name)} must return a number of bytes or null (got ${shown(result)}).`,
+  })
+}
+
 /** Returns the metadata to store. @throws StorageError `INTERNAL_ERROR` if the route's function returns an invalid value. */
 export async function buildMetadata(
   { name, metadata }: RoutePolicy,

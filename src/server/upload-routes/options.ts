@@ -28,10 +28,19 @@ export type MetadataFunction = (
   context: MetadataContext,
 ) => ObjectMetadata | null | Promise<ObjectMetadata | null>
 
+/**
+ * Returns the largest file size of an owner in bytes, or `null` for no limit, such as that of their plan. Called when an upload
+ * begins, and without a request by `s3.files.put`. Any other result refuses the upload with `INTERNAL_ERROR`, which `onError` gets.
+ */
+export type MaxFileSizeFunction = (scope: string, request?: Request) => number | null | Promise<number | null>
+
 /** An upload route: which files it accepts and where it stores them. */
 export interface UploadRoute {
-  /** Largest file size in bytes. Default: the limit of S3, 5 GiB in a single PUT and 5 TiB in parts. */
-  readonly maxFileSize?: number | null | undefined
+  /**
+   * Largest file size in bytes, for everybody or by owner. The limits of S3 apply as well: 5 GiB in a single PUT and 5 TiB in parts.
+   * Default: those alone.
+   */
+  readonly maxFileSize?: number | MaxFileSizeFunction | null | undefined
   /** Allowed media types such as `image/png` or `image/*`. Matching ignores case and parameters. Default: any type. */
   readonly contentTypes?: readonly string[] | null | undefined
   /**
@@ -48,8 +57,10 @@ export interface UploadRoute {
   readonly bucket?: string | null | undefined
   /** Whether an upload may replace an active object with the same key and scope. Default `false`. */
   readonly overwrite?: boolean | null | undefined
-  /** Runs after the guard of `upload` or `multipart`. */
+  /** Runs after the guards of `upload` and `multipart`. Only for uploads over HTTP. */
   readonly guard?: Guard | null | undefined
+  /** `false` closes the route to HTTP, for files that only your server stores, with `s3.files.put`. Default `true`. */
+  readonly http?: boolean | null | undefined
 }
 
 export type RoutePolicy = ReturnType<typeof routePolicy>
@@ -59,7 +70,7 @@ export type RouteTable = ReadonlyMap<string, RoutePolicy>
 
 const ROUTE = namesOf<UploadRoute>({
   ...{ maxFileSize: true, contentTypes: true, key: true, metadata: true, bucket: true, overwrite: true },
-  ...{ guard: true },
+  ...{ guard: true, http: true },
 })
 
 const checks = new OptionChecks('createS3Server')
@@ -82,18 +93,32 @@ function routePolicy(name: string, route: UploadRoute, serverBucket: string) {
   checks.text(`the route name ${shown(name)}`, name, 'route')
   const option = /^[A-Za-z_$][\w$]*$/.test(name) ? `routes.${name}` : `routes[${JSON.stringify(name)}]`
   checks.nested(option, route, ROUTE)
-  const { maxFileSize, contentTypes, key, metadata, bucket, overwrite, guard } = route
+  const { maxFileSize, contentTypes, key, metadata, bucket, overwrite, guard, http } = route
   return {
     name,
     bucket: checks.text(`${option}.bucket`, bucket ?? serverBucket, 'bucket'),
     overwrite: checks.boolean(`${option}.overwrite`, overwrite) ?? false,
-    maxFileSize: checks.integer(`${option}.maxFileSize`, maxFileSize ?? null, 0, Number.MAX_SAFE_INTEGER),
+    maxFileSize: maxFileSizeOption(`${option}.maxFileSize`, maxFileSize),
     contentTypes: contentTypesOption(`${option}.contentTypes`, contentTypes),
     key: checks.function(`${option}.key`, key),
     /** `false`: clients must not send any. `null`: what they send is stored. */
     metadata: metadataOption(`${option}.metadata`, metadata),
     guard: checks.function(`${option}.guard`, guard),
+    isOpen: checks.boolean(`${option}.http`, http) ?? true,
   }
+}
+
+/** Returns the routes that requests may name. */
+export function openRoutes(routes: RouteTable): RouteTable {
+  return new Map([...routes].filter(([, { isOpen }]) => isOpen))
+}
+
+function maxFileSizeOption(
+  option: string,
+  value: UploadRoute['maxFileSize'],
+): number | MaxFileSizeFunction | null {
+  if (typeof value === 'function') return value
+  return checks.integer(option, value ?? null, 0, Number.MAX_SAFE_INTEGER)
 }
 
 function metadataOption(option: string, value: UploadRoute['metadata']): false | MetadataFunction | null {

@@ -2,7 +2,13 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { HeadObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3'
+import {
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  ListPartsCommand,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
@@ -238,6 +244,23 @@ describePostgres('svc-db with a bucket', (url) => {
       expect(lines).toHaveLength(1001)
       expect(lines.at(-1)).toEqual({ transferred: 1, failed: 1002 })
       expect(stderr).toContain('2 more failed.')
+    })
+
+    it('end-uploads ends the uploads of a scope, and removes their parts', async () => {
+      const file = { scope: 'user:5', bucket, declaredSize: 5, expiresAt: new Date(Date.now() + 3_600_000) }
+      const { id, key } = await seeded.store.reserve({ ...file, key: 'parts', storageKey: 'parts' })
+      const { UploadId: uploadId } = await client.send(
+        new CreateMultipartUploadCommand({ Bucket: bucket, Key: key }),
+      )
+      await seeded.store.setUploadId({ bucket, key, id, uploadId: uploadId! })
+      await seeded.store.reserve({ ...file, key: 'other', storageKey: 'other' })
+      const end = () => run('end-uploads', 'user:5', '--s3-endpoint', server.endpoint)
+      const ended = { exitCode: 0, stdout: '', stderr: 'Ended 2 uploads of user:5.\n' }
+      expect(await end()).toEqual(ended)
+      expect(await seeded.store.countByScope('user:5')).toBe(0)
+      const parts = new ListPartsCommand({ Bucket: bucket, Key: key, UploadId: uploadId })
+      await expect(client.send(parts)).rejects.toMatchObject({ $metadata: { httpStatusCode: 404 } })
+      expect(await run('end-uploads', '')).toMatchObject({ exitCode: 2, stdout: '' })
     })
 
     it('erase deletes rows and bytes, and only with --yes where nobody can answer', async () => {

@@ -110,7 +110,7 @@ function documentedCommands(url: string, server: S3Server): void {
       'repair-usage',
       'purge-expired',
     ]
-    const ofBuckets = ['import', 'check-storage', 'transfer-scope', 'erase', 'clean-up']
+    const ofBuckets = ['import', 'check-storage', 'transfer-scope', 'end-uploads', 'erase', 'clean-up']
     expect([...new Set(shown)]).toEqual([...commands, 'leftovers', 'purge-deleted', ...ofBuckets])
   })
 
@@ -122,9 +122,10 @@ function documentedCommands(url: string, server: S3Server): void {
     // Commands that only read run together, because each is a process that takes a while to start.
     const reading: Promise<Example>[] = []
     for (const example of others) {
-      const changes = /^svc-db (?:migrate|repair-usage|update|transfer|purge-|import|erase|clean-up)/.test(
-        example.command,
-      )
+      const changes =
+        /^svc-db (?:migrate|repair-usage|update|transfer|purge-|import|end-uploads|erase|clean-up)/.test(
+          example.command,
+        )
       if (changes) printed.push(...(await Promise.all(reading.splice(0))))
       if (changes) printed.push(await run(example))
       else reading.push(run(example))

@@ -141,7 +141,7 @@ function serverOver(
   })
 }
 
-function scopeOf({ headers }: Request): string | null {
+export function scopeOf({ headers }: Request): string | null {
   const user = headers.get(USER_HEADER)
   if (user === 'broken') throw new Error('the session store at cache.internal is down')
   return user

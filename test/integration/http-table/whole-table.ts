@@ -4,6 +4,7 @@ import { describeJsonBodies } from './json-bodies.js'
 import { describeMultipartLife } from './multipart-life.js'
 import { describeObjectLife } from './object-life.js'
 import { describeReading } from './reading.js'
+import { describeUploadRoutes } from './upload-routes.js'
 
 /** Tests the complete HTTP API with any server. */
 export function describeWholeTable(serve: Serve): void {
@@ -12,4 +13,5 @@ export function describeWholeTable(serve: Serve): void {
   describeObjectLife(serve)
   describeMultipartLife(serve)
   describeReading(serve)
+  describeUploadRoutes(serve)
 }

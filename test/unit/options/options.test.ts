@@ -7,6 +7,7 @@ import {
   createS3Server,
   db,
   deliverEvents,
+  endUploads,
   eraseScope,
   importObjects,
   memoryStorage,
@@ -79,7 +80,7 @@ const SUBJECTS: readonly Subject[] = [
       },
       routes: {
         a: { maxFileSize: 1, contentTypes: ['a/b'], key() {}, metadata: false, bucket: 'b', overwrite: true },
-        'a b': { guard() {} },
+        'a b': { guard() {}, http: true },
       },
       upload: { guard() {}, expiresIn: 1 },
       multipart: { guard() {}, expiresIn: 1 },
@@ -237,6 +238,14 @@ const SUBJECTS: readonly Subject[] = [
     required: ['from', 'to'],
     typos: { ...jobTypos, form: 'from', 'quota.maxByte': 'quota.maxBytes' },
     wrong: { from: '', to: 'user:1', quota: 5 },
+  },
+  {
+    name: 'endUploads',
+    call: (options) => endUploads(s3, options),
+    good: { ...job, scope: 'user:1' },
+    required: ['scope'],
+    typos: { ...jobTypos, scopes: 'scope' },
+    wrong: { scope: '', onProgress: 1, signal: 'now' },
   },
   {
     name: 'eraseScope',
@@ -421,7 +430,14 @@ describe.each(SUBJECTS)('$name', ({ name, call, good, required, typos, wrong }) 
 
 describe('functions of a server', () => {
   it.each([
-    ...[cleanUp, transferScope, eraseScope, importObjects, checkStorage, deliverEvents, runJobs],
+    cleanUp,
+    transferScope,
+    endUploads,
+    eraseScope,
+    importObjects,
+    checkStorage,
+    deliverEvents,
+    runJobs,
     openApiDocument,
   ])('%o refuse what is no server', async (job) => {
     for (const other of [undefined, null, 'server', {}, { ...s3 }]) {

@@ -1,4 +1,4 @@
-import { cleanUp, StorageError } from '@svc/db'
+import { cleanUp, endUploads, StorageError } from '@svc/db'
 import { expect, it } from 'vitest'
 import { forEverySchedule, Interleaving } from './interleaving.js'
 import * as multipart from './multipart/in-parts.js'
@@ -35,6 +35,13 @@ const signParts: Act = (service, subject) => statusOf(multipart.sign(service.as(
 const beginInParts: Act = (service) => statusOf(multipart.begin(service.as(OWNER), { route: 'docs' }))
 const job: Act = ({ s3 }) => cleanUp(s3).then(() => null)
 const discardingJob: Act = ({ s3 }) => cleanUp(s3, { unconfirmed: 'discard' }).then(() => null)
+
+/** Returns the number of uploads that it has ended. */
+const end: Act = ({ s3 }) =>
+  endUploads(s3, { scope: OWNER }).then(({ ended, failed }) => {
+    expect(failed).toEqual([])
+    return ended
+  })
 
 const resultOf = (call: Promise<unknown>): Promise<Status> =>
   call.then(
@@ -80,6 +87,8 @@ const situations = {
 
 interface Pair {
   readonly of: keyof typeof situations
+  /** Whether no upload is left in progress, whatever the order. */
+  readonly endsAll?: true
   readonly options?: ServiceOptions
   readonly isExpired: boolean
   readonly acts: readonly [Act, Act]
@@ -90,6 +99,8 @@ interface Pair {
 const pair = (of: Pair['of'], acts: Pair['acts'], ends: string): Pair => ({
   ...{ of, isExpired: false, acts, ends: ends.split(' | ') },
 })
+
+const ending = (...given: Parameters<typeof pair>): Pair => ({ ...pair(...given), endsAll: true })
 
 /** A pair that begins when reservations have expired. */
 const late = (...given: Parameters<typeof pair>): Pair => ({ ...pair(...given), isExpired: true })
@@ -173,6 +184,31 @@ const pairs: Record<string, Pair> = {
   'a put and a delete': pair('a replacement', [put, removeFile], '404 - - | - - 3 | - - -'),
   'two puts': pair('a replacement', [put, put], '404 - 3 | - 404 3 | - - 3'),
   'a put and the job': late('a replacement', [put, job], '- - 3'),
+  'a confirm and endUploads': ending('a replacement', [confirm, end], '200 0 2 | 404 1 1'),
+  'a completion and endUploads': ending(
+    'a multipart replacement',
+    [complete, end],
+    '200 0 2 | 404 1 1 | 409 1 1',
+  ),
+  'a request for part URLs and endUploads': ending(
+    'a multipart upload',
+    [signParts, end],
+    '200 1 - | 404 1 -',
+  ),
+  'an abort and endUploads': ending('a replacement', [abort, end], '204 0 1 | 404 1 1'),
+  'a delete and endUploads': ending('a replacement', [remove, end], '204 0 - | 204 1 -'),
+  'a start of an upload and endUploads': pair('an upload', [begin, end], '201 1 - | 201 2 -'),
+  'a start of a multipart upload and endUploads': pair(
+    'a multipart upload',
+    [beginInParts, end],
+    '201 1 - | 201 2 - | 404 1 - | 404 2 -',
+  ),
+  'a put and endUploads': ending('a replacement', [put, end], '- 0 3 | - 1 3 | 404 1 1 | 404 2 1'),
+  'endUploads twice': ending('a multipart replacement', [end, end], '1 0 1 | 0 1 1'),
+  'endUploads and the job': {
+    ...late('a replacement', [end, job], '1 - 1 | 0 - 2'),
+    endsAll: true,
+  },
   'two starts of uploads that need the quota of expired ones': {
     ...late('two abandoned uploads', [beginOther, beginOther], '201 201 -'),
     options: { quota: { maxBytes: 10 } },
@@ -181,7 +217,8 @@ const pairs: Record<string, Pair> = {
 
 /** Runs each pair in the orders of its calls that change between the two at most this often. */
 export function describeConcurrentPairs(maxSwitches: number): void {
-  it.each(Object.entries(pairs))('%s can run at once', async (_, { of, options, isExpired, acts, ends }) => {
+  it.each(Object.entries(pairs))('%s can run at once', async (_, given) => {
+    const { of, options, isExpired, endsAll, acts, ends } = given
     const reached = new Set<string>()
     const schedules = await forEverySchedule(async (choose) => {
       const world = createWorld(options)
@@ -192,6 +229,7 @@ export function describeConcurrentPairs(maxSwitches: number): void {
         acts[index]!(world.start(connection), subject),
       )
       const responses = await interleaving.run(first!, second!, choose)
+      if (endsAll) expect(await world.objects.countByScope(OWNER, 'pending')).toBe(0)
       await contentOf(world)
       await cleanUpUntilDone(world)
       const end = [...responses, await contentOf(world)].map((each) => each ?? '-').join(' ')

@@ -25,6 +25,7 @@ const functions: Record<string, readonly [ask: Ask, options: (fail: () => never)
   quota: [begin, (quota) => ({ quota })],
   'upload.guard': [begin, (guard) => ({ upload: { guard } })],
   "a route's guard": [begin, (guard) => ({ routes: { default: { guard } } })],
+  "a route's maxFileSize": [begin, (maxFileSize) => ({ routes: { default: { maxFileSize } } })],
   "a route's key": [begin, (key) => ({ routes: { default: { key } } })],
   "a route's metadata": [begin, (metadata) => ({ routes: { default: { metadata } } })],
   'download.guard': [download, (guard) => ({ download: { guard } })],
@@ -51,12 +52,49 @@ describe.each(Object.entries(functions))('%s', (name, [ask, options]) => {
   })
 
   it('fails with what has another status', async () => {
-    const code = name.includes('guard') ? 'FORBIDDEN' : 'INTERNAL_ERROR'
+    const isGuard = name.includes('guard')
     for (const [, refusal] of refusals) {
-      for (const status of [302, 404, 500]) {
+      for (const status of isGuard ? [302, 410, 500] : [302, 404, 500]) {
+        const code = isGuard ? 'FORBIDDEN' : 'INTERNAL_ERROR'
         expect(await thrown(refusal(status))).toEqual({ code, reported: 1 })
       }
     }
+  })
+})
+
+describe.each(refusals)('a 404 that is thrown as %s hides an object like a missing one', (_, refusal) => {
+  const hide = () => {
+    throw refusal(404)
+  }
+  const reads: readonly Ask[] = [
+    (caller, key) => caller.download(key),
+    (caller, key) => caller.file({ key }),
+    (caller, key) => caller.send('GET', `/db/object?key=${key}`),
+  ]
+  it.each<readonly [string, ServiceOptions, string | null, readonly Ask[]]>([
+    ['mayRead', { mayRead: hide }, 'user:2', reads],
+    ['mayRead, to a caller who is not signed in', { mayRead: hide }, null, reads],
+    ['download.guard', { download: { guard: hide } }, 'user:1', reads.slice(0, 2)],
+    ['delete.guard', { delete: { guard: hide } }, 'user:1', [(caller, key) => caller.delete(key)]],
+  ])('by %s', async (_name, options, scope, asks) => {
+    const service = startService(options)
+    const { key } = await service.as('user:1').upload()
+    const caller = service.as(scope)
+    for (const ask of asks) {
+      const missing = await errorOf(await ask(caller, 'missing'))
+      expect(missing.code).toBe(scope === null ? 'UNAUTHORIZED' : 'OBJECT_NOT_FOUND')
+      expect(await errorOf(await ask(caller, key))).toEqual(missing)
+    }
+    await Promise.resolve()
+    expect(service.reported).toEqual([])
+  })
+
+  it.each(['/upload', '/multipart'])('by the guard of POST %s', async (path) => {
+    const service = startService({ upload: { guard: hide } })
+    const file = { filename: 'a.txt', contentType: 'text/plain', size: 3 }
+    const { code } = await errorOf(await service.as('user:1').send('POST', path, file))
+    await Promise.resolve()
+    expect([code, service.reported]).toEqual(['OBJECT_NOT_FOUND', []])
   })
 })
 
@@ -67,6 +105,7 @@ it.each(refusals)('authorize of createObjectAccessGuard refuses by throwing %s',
   for (const [status, code] of [
     [401, 'UNAUTHORIZED'],
     [403, 'FORBIDDEN'],
+    [404, 'OBJECT_NOT_FOUND'],
   ] as const) {
     const resolveScope = () => 'user:2'
     const authorize = () => {

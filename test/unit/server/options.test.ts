@@ -85,6 +85,7 @@ describe('createS3Server', () => {
     [{ routes: { ['x'.repeat(256)]: {} } }, /route/],
     [route({ maxFileSize: -1 }), /: routes\.a\.maxFileSize must be an integer from 0 to 9007199254740991\b/],
     [route({ maxFileSize: 0.5 }), /maxFileSize/],
+    [route({ maxFileSize: {} }), /maxFileSize/],
     [route({ contentTypes: 'image/png' }), /contentTypes/],
     [route({ contentTypes: [] }), /contentTypes/],
     [
@@ -99,6 +100,7 @@ describe('createS3Server', () => {
     [route({ metadata: {} }), /metadata must be false or a function/],
     [route({ overwrite: 'yes' }), /overwrite/],
     [route({ guard: {} }), /guard must be a function/],
+    [route({ http: 'no' }), /: routes\.a\.http must be true or false \(got "no"\)/],
     [{ upload: 'on' }, /upload/],
     [{ upload: { guard: 1 } }, /upload\.guard/],
     [{ download: { guard: 1 } }, /download\.guard/],
@@ -133,7 +135,7 @@ describe('createS3Server', () => {
 
   it('accepts null for every optional option, and lifetimes from 1 second to 7 days', () => {
     const nulls = (...names: string[]) => Object.fromEntries(names.map((name) => [name, null]))
-    const a = nulls('maxFileSize', 'contentTypes', 'key', 'metadata', 'bucket', 'overwrite', 'guard')
+    const a = nulls('maxFileSize', 'contentTypes', 'key', 'metadata', 'bucket', 'overwrite', 'guard', 'http')
     const life = nulls('guard', 'expiresIn', 'maxExpiresIn')
     for (const options of [
       nulls('basePath', 'routes', 'upload', 'download', 'delete', 'onError', 'now'),

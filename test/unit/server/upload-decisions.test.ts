@@ -15,13 +15,16 @@ describe.each(uploads)('$name', (upload) => {
         const { request, ...rest } = context
         seen.push([name, new URL(request.url).pathname, rest])
       }
-      const never = { guard: () => expect.unreachable() }
       const { as, objects } = startService({
-        ...{ upload: never, multipart: never, [guardOption]: { guard: guard('operation') } },
+        [guardOption]: { guard: guard('operation') },
         routes: { docs: { bucket: 'docs', guard: guard('route') } },
       })
       const { object } = await begun(upload, as('user:1'))
-      const context = { bucket: 'docs', key: object.key, scope: 'user:1', route: 'docs', size: 3 }
+      const context = {
+        ...{ bucket: 'docs', key: object.key, scope: 'user:1', route: 'docs', size: 3 },
+        ...{ filename: 'a.txt', contentType: 'text/plain', metadata: null },
+        ...{ multipart: guardOption === 'multipart', replaces: null },
+      }
       const path = `/api/s3/${guardOption}`
       expect(seen).toEqual([
         ['operation', path, context],
@@ -57,7 +60,7 @@ describe.each(uploads)('$name', (upload) => {
       const seen: string[] = []
       const { as } = startService({
         quota: async (scope, request) => {
-          seen.push(`${scope} ${new URL(request.url).pathname}`)
+          seen.push(`${scope} ${new URL(request!.url).pathname}`)
           return scope === 'user:1' ? { maxFiles: 0 } : null
         },
       })

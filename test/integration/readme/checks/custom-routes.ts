@@ -1,9 +1,9 @@
 import type { Express } from 'express'
 import type { Handler, StorageObject, StorageObjectStore } from '@svc/db'
 import { expect } from 'vitest'
-import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
-import { ask, signedInAs, type HandlerProgram } from './app-client.js'
+import { ask, clientOf, signedInAs, type HandlerProgram } from './app-client.js'
 
 const sharesPublicFiles: SnippetCheck = async (program) => {
   const { app } = await run<{ app: Express }>(program)
@@ -19,7 +19,7 @@ const sharesPublicFiles: SnippetCheck = async (program) => {
 }
 
 const guardsUploads: SnippetCheck = async (program) => {
-  const server = await run<HandlerProgram>(program)
+  const server = await run<HandlerProgram & { readonly held: Set<string> }>(program)
   const upload = async (scope: string, filename: string) => {
     const file = { filename, contentType: 'application/octet-stream', size: 10 }
     const response = await ask(server, scope, 'POST', '/upload', file)
@@ -31,6 +31,17 @@ const guardsUploads: SnippetCheck = async (program) => {
   expect(await upload('user:ann', 'game.exe')).toMatchObject({ status: 415 })
   const suspended = await upload('user:mallory', 'notes.bin')
   expect(suspended).toMatchObject({ status: 403, body: { message: 'Your account is suspended.' } })
+
+  const ann = clientOf(server, 'user:ann')
+  const contract = new File(['signed'], 'contract.txt')
+  const { id, key } = await ann.upload(contract)
+  await ann.upload(contract)
+  server.held.add(id)
+  const message = expect.stringContaining('This file is under legal hold.') as string
+  await expect(ann.upload(contract)).rejects.toMatchObject({ code: 'FORBIDDEN', message })
+  await expect(ann.delete({ key })).rejects.toMatchObject({ code: 'FORBIDDEN', message })
+  server.held.clear()
+  await ann.delete({ key })
 }
 
 const receivesReports: SnippetCheck = async (program) => {
@@ -92,10 +103,23 @@ const trustsItsMetadata: SnippetCheck = async (program) => {
   expect(objects.map(({ metadata }) => metadata)).toEqual([{ album: 'sea' }, null])
 }
 
+const suspendsAtOnce: SnippetCheck = async (program) => {
+  const server = await runSibling<HandlerProgram>(program, 'guarded-server.mjs')
+  const { suspend } = await run<{ suspend: (scope: string) => Promise<number> }>(program)
+  const file = { filename: 'a.txt', contentType: 'text/plain', size: 3 }
+  const begin = (path: string) => ask(server, 'user:eve', 'POST', path, file)
+  const begun = (await (await begin('/upload')).json()) as { object: { key: string; id: string } }
+  expect(await suspend('user:eve')).toBe(1)
+  const { key, id } = begun.object
+  expect((await ask(server, 'user:eve', 'POST', '/upload/confirm', { key, id })).status).toBe(404)
+  for (const path of ['/upload', '/multipart']) expect((await begin(path)).status).toBe(403)
+}
+
 export const customRoutesChecks: SnippetChecks = {
   'docs/custom-routes.md#shared-files.ts': sharesPublicFiles,
   'docs/custom-routes.md#team-guards.ts': guardsNotes,
   'docs/custom-routes.md#guarded-server.ts': guardsUploads,
+  'docs/custom-routes.md#suspend.ts': suspendsAtOnce,
   'docs/custom-routes.md#own-uploads.ts': receivesReports,
   'docs/custom-routes.md#trusted-metadata.ts': trustsItsMetadata,
 }

@@ -159,10 +159,12 @@ const makesThumbnails = withBucket('docs/events.md#thumbnails.ts', async (progra
   const options = { create: { width: 600, height: 300, channels: 3, background: 'teal' } } as const
   const picture = await sharp(options).png().toBuffer()
   const upload = async (bytes: Uint8Array<ArrayBuffer>) => {
-    const { key } = await api.upload(new File([bytes], 'sea.png', { type: 'image/png' }), { route: 'photos' })
+    const { key } = await api.upload(new File([bytes], 'sea.png', { type: 'image/png' }))
     await untilDelivered(client)
     return { key, thumbnail: `${key}.thumbnail` }
   }
+  const forged = api.upload(textFile('<script>'), { route: 'thumbnails' })
+  await expect(forged).rejects.toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'route' } })
   const { key, thumbnail } = await upload(new Uint8Array(picture))
   const { object, body } = await s3.files.get({ key: thumbnail })
   expect(object).toMatchObject({ scope: 'ann', route: 'thumbnails', contentType: 'image/webp' })

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import type { QuotaSource } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { chunksOf, iterableOf, MIB, PART, pattern, readAll, streamOf } from './bodies.js'
 import { OWNER, rejection, watchedService } from './watched-service.js'
@@ -177,15 +178,31 @@ describe('the quota of files.put', () => {
     expect(await objects.getScopeUsage(OWNER)).toMatchObject({ bytes: 2, files: 2 })
   })
 
-  it('is required if that of db() is a function', async () => {
-    const { files, reported, expectNothing } = watchedService({ quota: () => ({ maxFiles: 0 }) })
+  it('is by default what the function of db() returns for the scope, without a request', async () => {
+    const asked: unknown[] = []
+    const quota: QuotaSource = async (...given) => {
+      asked.push(given)
+      return { id: 7, plan: 'free', maxFiles: 1 }
+    }
+    const { files } = watchedService({ quota })
+    expect(await files.put({ scope: OWNER, body: 'x' })).toMatchObject({ size: 1 })
+    await expect(files.put({ scope: OWNER, body: 'x' })).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
+    expect(asked).toEqual([
+      [OWNER, undefined],
+      [OWNER, undefined],
+    ])
+    expect(await files.put({ scope: OWNER, body: 'x', quota: false })).toMatchObject({ size: 1 })
+    expect(asked).toHaveLength(2)
+  })
+
+  it('stores nothing and stops the body if the function of db() needs a request', async () => {
+    const needsRequest = ((_scope: string, { url }: Request) => ({ maxBytes: url.length })) as QuotaSource
+    const { files, reported, expectNothing } = watchedService({ quota: needsRequest })
     const { body, isStopped } = iterableOf([HELLO])
     const error = await rejection(files.put({ scope: OWNER, body, size: 5 }))
-    expect(error).toBeInstanceOf(TypeError)
-    expect((error as Error).message).toMatch(/quota must be set/)
+    expect(error).toMatchObject({ code: 'INTERNAL_ERROR', cause: expect.any(TypeError) as TypeError })
     expect(isStopped()).toBe(true)
-    expect(reported).toEqual([])
+    expect(reported).toMatchObject([{ error: (error as Error).cause, operation: 'files.put' }])
     await expectNothing()
-    expect(await files.put({ scope: OWNER, body: 'hello', quota: {} })).toMatchObject({ size: 5 })
   })
 })
