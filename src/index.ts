@@ -41,6 +41,9 @@ export {
   type QuotaGuardOptions,
 } from './core/guards.js'
 
+// The check of a service.
+export type { Verify, VerifyOptions } from './server/verify.js'
+
 // Files without a browser.
 export type { SizedBody, StreamedBody } from './server/files/byte-source.js'
 export type { ServerFiles } from './server/files/files.js'
@@ -134,4 +137,4 @@ export type {
   StoredItem,
   UsageDifference,
 } from './core/store/records.js'
-export type { ObjectStorage } from './core/object-storage.js'
+export type { Finding, FindingPart, ObjectStorage } from './core/object-storage.js'

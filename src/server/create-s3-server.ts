@@ -14,6 +14,7 @@ import { serverPolicy, type S3ServerOptions, type ServerPolicy, checks } from '.
 import { mapStorageErrors, storageSubtrees } from './storage.js'
 import { attachDependencies, type ServerDependencies } from './dependencies.js'
 import { DEFAULT_URL_SECONDS } from './url-terms.js'
+import { createVerify, type Verify } from './verify.js'
 
 /** The members that every server has, whatever its plugins. */
 export interface S3ServerCore {
@@ -23,6 +24,17 @@ export interface S3ServerCore {
   readonly basePath: string
   /** Reads and writes files without a browser. */
   readonly files: ServerFiles
+  /**
+   * Checks database and bucket as requests use them, and returns what keeps the service from working: an empty list if all is well.
+   * What can't be reached is a finding as well. Writes small objects below `.svc-db/`, and removes them. Takes about 25 requests to the
+   * bucket, so call it at a start or on demand, not for each health check.
+   *
+   * Rejects with a TypeError for an invalid option, and with the reason of `signal`.
+   *
+   * @example
+   * for (const { part, message } of await s3.verify()) console.error(`${part}: ${message}`)
+   */
+  readonly verify: Verify
 }
 
 /** The contexts of the plugins, each under the plugin's id. */
@@ -77,9 +89,14 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   })
   const contexts = Object.fromEntries(installed.map(({ id, context }) => [id, context]))
   const files = createFiles(dependencies, policy.routes)
-  const server = { handler, basePath, files, ...contexts } as S3Server<Plugins>
+  const verify = createVerify(dependencies, { browserUploads: takesUploads(policy) })
+  const server = { handler, basePath, files, verify, ...contexts } as S3Server<Plugins>
   attachDependencies(server, dependencies)
   return server
+}
+
+function takesUploads({ upload, multipart, storage }: ServerPolicy): boolean {
+  return upload !== null || (multipart !== null && storage.multipart !== undefined)
 }
 
 /** Returns the endpoints of the enabled operations. The paths of a disabled operation are unknown, like any other path. */
