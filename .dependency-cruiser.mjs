@@ -32,6 +32,8 @@ const layers = [
       'src/core/http/request-body.ts',
       'src/core/http/response.ts',
       'src/core/names.ts',
+      'src/core/object-storage.ts',
+      'src/core/printable.ts',
       'src/core/realms.ts',
       'src/core/store/validation/checks.ts',
       'src/storage/headers.ts',

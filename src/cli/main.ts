@@ -1,5 +1,6 @@
 import { runCli } from './cli.js'
 import { addCheckStorage } from './commands/check-storage.js'
+import { addDoctor } from './commands/doctor.js'
 import { addErase } from './commands/erase.js'
 import { addImport } from './commands/import.js'
 import { addEvents, addLeftovers, addList, addScopes } from './commands/lists.js'
@@ -14,6 +15,7 @@ import { endProcess } from './end-process.js'
 const COMMANDS = [
   addMigrate,
   addVerify,
+  addDoctor,
   addSchema,
   addUsage,
   addScopes,

@@ -16,11 +16,6 @@ import { documentedSettings } from './documented-settings.js'
 import { grant } from './permissions.js'
 import { clientOf, describeS3, freshBucket, type S3Server } from './s3-server.js'
 
-interface Policy {
-  readonly Version: string
-  readonly Statement: readonly { readonly Action: readonly string[]; readonly Resource: string }[]
-}
-
 describeS3('the settings in docs/s3.md', (server) => {
   const owner = clientOf(server)
 
@@ -29,7 +24,7 @@ describeS3('the settings in docs/s3.md', (server) => {
     const guest = clientOf(server, { credentials: server.guest ?? server.owner })
     const storage = s3Storage({ client: guest })
 
-    const allow = (except?: string) => grant({ owner, bucket, account: server.guest! }, except)
+    const allow = (except?: string) => grant({ owner, bucket, account: server.guest! }, { except })
 
     it('are sufficient', async () => {
       await allow()

@@ -70,7 +70,7 @@ async function sendPreflight(inspection: Inspection, asked: Preflight, origin: s
   const failure = failureOfURL(sent.value)
   if (failure || !allowsOrigin(sent.value, origin)) {
     const reason = failure ? ` (${failure.reason})` : ''
-    const message = `Bucket "${bucket}" allows pages of ${origin} no uploads: add the origin and PUT to the CORS rules${reason}.`
+    const message = `Bucket "${bucket}" allows pages of ${origin} no uploads: add this origin, PUT, and the headers ${asked.headers.join(', ')} to the CORS rules${reason}.`
     return findings.add('cors', message, 'origin')
   }
   const methods = namesIn(sent.value, 'access-control-allow-methods')

@@ -10,11 +10,15 @@ const CONTENT_TYPE = 'text/plain'
 const UPLOADS = { permission: 's3:PutObject', what: 'uploads in parts' } as const
 
 /** Completes one upload in parts, and aborts another one after its highest part number. */
-export async function checkParts(inspection: Inspection): Promise<void> {
+export async function checkParts(
+  inspection: Inspection,
+  { mayList }: { readonly mayList: boolean },
+): Promise<void> {
   const { storage, bucket } = inspection
   const at = { ...inputOf(inspection), key: probeKey(), attemptId: crypto.randomUUID() }
   const uploads: MultipartReference[] = []
-  if (!(await mayListParts(inspection, at.key))) return
+  // Without the right to list, the service may refuse what isn't there.
+  if (mayList && !(await mayListParts(inspection, at.key))) return
 
   async function begin(): Promise<MultipartReference | null> {
     const begun = await attempt(
@@ -31,7 +35,8 @@ export async function checkParts(inspection: Inspection): Promise<void> {
     const first = await begin()
     if (!first) return
     await checkUploadList(inspection, first)
-    if (await checkPart(inspection, first)) await complete(inspection, first, at.attemptId)
+    if (!(await checkPart(inspection, first))) return
+    await complete(inspection, first, at.attemptId)
     const second = await begin()
     if (second) await checkHighestPart(inspection, second)
   } finally {

@@ -49,7 +49,7 @@ async function inspect(inspection: Inspection): Promise<void> {
   if (!removals.objects) return
   await removeOldProbes(inspection, reached, removals)
   const isUsable = await checkObjects(inspection, probe)
-  if (isUsable && removals.uploads) await checkParts(inspection)
+  if (isUsable && removals.uploads) await checkParts(inspection, reached)
 }
 
 /** Looks up a key that isn't there. An endpoint that isn't S3 may respond to everything with 200. */
