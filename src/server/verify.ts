@@ -70,17 +70,21 @@ export async function verifyService(
 /** Returns a handler of rejections that makes a finding of the error and its cause. */
 function unreachable(part: FindingPart): (error: unknown) => readonly Finding[] {
   return (error) => {
-    const message = isBuiltIn(error, 'Error') ? error.message : String(error)
-    const cause = error instanceof StorageError ? causeOf(error) : null
-    const text = cause === null ? message : `${message.replace(/\.$/, '')} (${cause}).`
-    const isPassing = error instanceof StorageError && error.retryable
-    const advice = isPassing ? ` Check that the ${part} runs, and the settings that name it.` : ''
-    return [{ part, message: printable(text + advice) }]
+    const { message, retryable } = error instanceof StorageError ? error : unexpected(error)
+    const cause = causeOf(error)
+    const subject = message.replace(/\.$/, '') + (cause === null ? '' : ` (${cause})`)
+    const advice = retryable ? `: check that the ${part} runs, and the settings that name it` : ''
+    return [{ part, message: printable(`${subject}${advice}.`) }]
   }
 }
 
+function unexpected(error: unknown) {
+  return { message: isBuiltIn(error, 'Error') ? error.message : String(error), retryable: false }
+}
+
 /** Describes the cause of an error. Node's error of a host with several addresses has no message, but one error for each of them. */
-function causeOf({ cause }: Error): string | null {
+function causeOf(error: unknown): string | null {
+  const { cause } = Object(error) as { readonly cause?: unknown }
   const { errors } = Object(cause) as { readonly errors?: unknown }
   const first: unknown = Array.isArray(errors) ? errors[0] : cause
   return isBuiltIn(first, 'Error') && first.message !== '' ? first.message : null

@@ -37,11 +37,6 @@ describePostgres('svc-db doctor', (url) => {
 
     it('finds nothing in a healthy service', async () => {
       expect(await doctor()).toEqual({ exitCode: 0, stdout: '', stderr: 'No problems found.\n' })
-      const { stderr, ...ran } = await doctor(['--json'])
-      expect([ran, jsonLines(stderr)]).toEqual([
-        { exitCode: 0, stdout: '' },
-        [{ message: 'No problems found.' }],
-      ])
       expect(await left()).toEqual([])
     })
 
@@ -111,7 +106,8 @@ describePostgres('svc-db doctor', (url) => {
 
       const erase = async (scope: string, ...args: string[]) => {
         await client.send(new PutObjectCommand({ Bucket: bucket, Key: scope, Body: 'a' }))
-        await seeded.store.adopt({ scope, bucket, key: scope, size: 1, createdAt: new Date() })
+        const stored = { bucket, key: scope, storageKey: scope, size: 1, createdAt: new Date() }
+        await seeded.store.adopt({ scope, ...stored })
         written.length = 0
         const at = ['--yes', '--s3-endpoint', proxy.endpoint, '--schema', seeded.schema]
         expect((await command.run(['erase', scope, ...at, ...args], environment)).exitCode).toBe(0)
@@ -120,8 +116,7 @@ describePostgres('svc-db doctor', (url) => {
       // An empty object, which keeps an upload URL from writing again.
       expect(await erase('one', ...options)).toEqual([[`/${bucket}/one`, 'STANDARD', undefined]])
       expect(await erase('two', ...options, '--no-create-only')).toEqual([])
-      expect(await left()).toEqual(['one'])
-      await s3Storage({ client }).remove({ bucket, key: 'one' })
+      expect(await left()).toEqual([])
     })
 
     it.each([
@@ -163,10 +158,9 @@ describePostgres('svc-db doctor', (url) => {
       await interrupted(/^GET .*X-Amz-Signature/, 'SIGKILL')
       await interrupted(/^PUT .*partNumber=10000/, 'SIGKILL')
       const written = await left()
-      expect(written).toEqual([
-        expect.stringMatching(/^\.svc-db\/verify\//),
-        expect.stringMatching(/^\.svc-db\/verify\//),
-      ])
+      // One object of the first run, and an object and an upload with its key of the second.
+      expect(written).toHaveLength(3)
+      for (const key of written) expect(key).toMatch(/^\.svc-db\/verify\//)
       expect((await doctor()).exitCode).toBe(0)
       // It may be of a run that is in progress.
       expect(await left()).toEqual(written)

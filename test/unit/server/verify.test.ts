@@ -48,13 +48,13 @@ describe('s3.verify', () => {
       verify: () => Promise.reject(new StorageError('DATABASE_UNAVAILABLE', { cause: causes })),
     }
     const storage = withVerify(() => Promise.reject(new Error('no bucket')))
-    const advice = (part: string) => `Check that the ${part} runs, and the settings that name it.`
+    const advice = (part: string) => `check that the ${part} runs, and the settings that name it.`
     expect(await serverOf({ store, storage }).verify()).toEqual([
       {
         part: 'database',
-        message: `The database is unavailable (connect ECONNREFUSED ::1\\u{1b}[2J). ${advice('database')}`,
+        message: `The database is unavailable (connect ECONNREFUSED ::1\\u{1b}[2J): ${advice('database')}`,
       },
-      { part: 'bucket', message: `The storage is unavailable (no bucket). ${advice('bucket')}` },
+      { part: 'bucket', message: `The storage is unavailable (no bucket): ${advice('bucket')}` },
     ])
   })
 

@@ -1,9 +1,4 @@
-import {
-  CREATE_ONLY_ADVICE,
-  type SignedUpload,
-  type SignUploadInput,
-  type StoredBytes,
-} from '../../../core/object-storage.js'
+import type { SignedUpload, SignUploadInput, StoredBytes } from '../../../core/object-storage.js'
 import { allowsOrigin } from './cors.js'
 import { failureOfURL, isOfRegion, type Failure } from './failures.js'
 import { addRefusal, attempt, inputOf, type Inspection } from './inspection.js'
@@ -118,7 +113,7 @@ async function uploadProbe(inspection: Inspection, { url, headers }: SignedUploa
 }
 
 function addNoConditions({ bucket, findings }: Inspection, { reason }: Failure): void {
-  const message = `Bucket "${bucket}" refuses conditional writes, so no upload works (${reason}). ${CREATE_ONLY_ADVICE}`
+  const message = `Bucket "${bucket}" refuses conditional writes, so no upload works: set createOnly of s3Storage to false (${reason}).`
   findings.add('conditional-writes', message, 'conditions')
 }
 

@@ -74,7 +74,7 @@ function addUnreachable(inspection: Inspection, failure: Failure): void {
     return findings.add('bucket', message)
   }
   if (status === null && /certificate|self.signed/i.test(reason)) {
-    const message = `The certificate of the bucket service is not trusted: add its CA, for example with NODE_EXTRA_CA_CERTS (${reason}).`
+    const message = `The certificate of the bucket service is not accepted: add its CA, for example with NODE_EXTRA_CA_CERTS, or correct the host of the endpoint (${reason}).`
     return findings.add('bucket', message)
   }
   const advice =
