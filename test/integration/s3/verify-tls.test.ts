@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { Agent, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { userInfo } from 'node:os'
 import type { S3ClientConfig } from '@aws-sdk/client-s3'
 import { expect, it, onTestFinished } from 'vitest'
 import { createAuthority, OPENSSL } from '../../servers/certificates.js'
@@ -18,7 +17,7 @@ describeS3('s3.verify over TLS', (server) => {
 
   /** Starts a proxy with a certificate in front of the service. Returns its endpoint and the certificate of its CA. */
   async function secureEndpoint(program: string) {
-    const folder = await privateFolder('certificates', userInfo().username)
+    const folder = await privateFolder('certificates', null)
     onTestFinished(() => folder.remove('SIGTERM'))
     const authority = await createAuthority(program, folder)
     const { certificate, key } = await authority.sign('localhost', 30)

@@ -39,9 +39,8 @@ function nameOf(error: unknown): string {
 export function failureOfURL({ status, headers, body }: UrlResponse): Failure | null {
   if (status >= 200 && status < 300) return null
   const text = new TextDecoder().decode(body)
-  const [code, message] = ['Code', 'Message'].map(
-    (tag) => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(text)?.[1],
-  )
+  const code = /<Code>([^<]*)<\/Code>/.exec(text)?.[1]
+  const message = /<Message>([^<]*)<\/Message>/.exec(text)?.[1]
   if (code === undefined && text !== '') {
     const reason = notOfS3(status, quotedResponse(headers['content-type'], text))
     return { status, code: '', isForeign: true, reason }

@@ -1,3 +1,4 @@
+import type { Finding } from '@svc/db'
 import { expect, vi } from 'vitest'
 import { run, type SnippetChecks } from '../programs.js'
 import { ask, type HandlerProgram } from './app-client.js'
@@ -41,7 +42,16 @@ const signsForBrowsers = withBucket('docs/s3.md#public-address.ts', async (progr
   expect((await ask(server, 'user:ann', 'POST', '/upload/confirm', { key, id })).status).toBe(409)
 })
 
+/** The bucket has no CORS rules, and everything else that uploads need. */
+const checksService = withBucket('docs/s3.md#check-service.ts', async (program) => {
+  const print = vi.spyOn(console, 'error').mockReturnValue()
+  const { findings } = await run<{ readonly findings: readonly Finding[] }>(program)
+  expect(findings).toMatchObject([{ part: 'cors' }])
+  expect(print.mock.calls).toEqual([[`cors: ${findings[0]!.message}`]])
+})
+
 export const s3Checks: SnippetChecks = {
   'docs/s3.md#bucket.ts': storesInBucket,
+  'docs/s3.md#check-service.ts': checksService,
   'docs/s3.md#public-address.ts': signsForBrowsers,
 }
