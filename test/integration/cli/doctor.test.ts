@@ -65,7 +65,7 @@ describePostgres('svc-db doctor', (url) => {
         )
       expect((await run()).stdout).toMatch(/^cors: .* has no CORS rules.*\n$/)
       expect((await run('--origin', 'https://app.example')).stdout).toMatch(
-        /^cors: .* allows pages of https:\/\/app\.example no uploads.*\n$/,
+        /^cors: .* does not let pages of https:\/\/app\.example upload.*\n$/,
       )
     })
 

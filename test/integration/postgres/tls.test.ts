@@ -101,7 +101,7 @@ describe.skipIf(program === '')(`TLS${'reason' in openssl ? ` (${openssl.reason}
       const { exitCode, stdout } = await command.run(['doctor', ...bucket], environment)
       expect(exitCode).toBe(1)
       expect(stdout).toMatch(
-        /^database: .*Pass the certificate of that CA.*\nbucket: .* can not be reached.*\n$/,
+        /^database: .*Pass the certificate of that CA.*\nbucket: .* can't be reached.*\n$/,
       )
     })
 

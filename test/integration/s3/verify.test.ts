@@ -56,7 +56,7 @@ describeS3('s3.verify', (server) => {
       'an endpoint where nothing listens',
       { endpoint: 'http://127.0.0.1:1' },
       bucket,
-      only('bucket', /can not be reached: check the endpoint.*ECONNREFUSED/),
+      only('bucket', /can't be reached: check the endpoint.*ECONNREFUSED/),
     ],
   ])('names %s', async (_, config, name, expected) => {
     expect(await findingsOf(clientOf(server, { maxAttempts: 1, ...config }), name)).toEqual(expected)
@@ -189,7 +189,7 @@ describeS3('s3.verify', (server) => {
       try {
         expect(await findingsOf(owner, empty)).toEqual(only('cors', /has no CORS rules/))
         expect(await findingsOf(owner, empty, { origin: ORIGIN })).toEqual(
-          only('cors', new RegExp(`allows pages of ${ORIGIN} no uploads`)),
+          only('cors', new RegExp(`does not let pages of ${ORIGIN} upload`)),
         )
       } finally {
         await owner.send(new DeleteBucketCommand({ Bucket: empty }))
@@ -212,7 +212,7 @@ describeS3('s3.verify', (server) => {
       await allowPages()
       const origin = 'https://other.example'
       expect(await findingsOf(owner, bucket, { origin })).toEqual(
-        only('cors', new RegExp(`allows pages of ${origin} no uploads`)),
+        only('cors', new RegExp(`does not let pages of ${origin} upload`)),
       )
     })
 

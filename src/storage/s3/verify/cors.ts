@@ -70,18 +70,18 @@ async function sendPreflight(inspection: Inspection, asked: Preflight, origin: s
   const failure = failureOfURL(sent.value)
   if (failure || !allowsOrigin(sent.value, origin)) {
     const reason = failure ? ` (${failure.reason})` : ''
-    const message = `Bucket "${bucket}" allows pages of ${origin} no uploads: add this origin, PUT, and the headers ${asked.headers.join(', ')} to the CORS rules${reason}.`
+    const message = `Bucket "${bucket}" does not let pages of ${origin} upload: add this origin, PUT, and the headers ${asked.headers.join(', ')} to the CORS rules${reason}.`
     return findings.add('cors', message, 'origin')
   }
   const methods = namesIn(sent.value, 'access-control-allow-methods')
   if (!methods.includes('put') && !methods.includes('*')) {
-    const message = `Bucket "${bucket}" allows pages of ${origin} no PUT: add it to the methods of the CORS rules.`
+    const message = `Bucket "${bucket}" does not let pages of ${origin} send a PUT: add it to the methods of the CORS rules.`
     return findings.add('cors', message)
   }
   const allowed = namesIn(sent.value, 'access-control-allow-headers')
   const missing = allowed.includes('*') ? [] : asked.headers.filter((name) => !allowed.includes(name))
   if (missing.length === 0) return
-  const message = `Bucket "${bucket}" does not allow pages of ${origin} the headers of uploads: add ${missing.join(', ')} to the CORS rules.`
+  const message = `Bucket "${bucket}" does not let pages of ${origin} send the headers of uploads: add ${missing.join(', ')} to the CORS rules.`
   findings.add('cors', message)
 }
 

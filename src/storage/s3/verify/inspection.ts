@@ -76,7 +76,7 @@ export function addRefusal(
   }
   findings.add(
     'bucket',
-    `Bucket "${bucket}" fails at ${what}: see docs/s3.md for what the service needs (${reason}).`,
+    `Requests for ${what} fail in bucket "${bucket}": see docs/s3.md for what the service needs (${reason}).`,
     `failed ${permission}`,
   )
 }

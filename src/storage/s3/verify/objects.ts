@@ -62,7 +62,7 @@ export async function sendSigned(inspection: Inspection, request: UrlRequest): P
     () => sendToURL(request, signal),
     ({ reason }) => {
       if (hasPublicClient) return
-      const message = `Signed URLs can not be reached at ${new URL(request.url).host}: check the endpoint of the client and proxies (${reason}).`
+      const message = `Signed URLs can't be reached at ${new URL(request.url).host}: check the endpoint of the client and proxies (${reason}).`
       findings.add('bucket', message, 'urls')
     },
   )
@@ -95,7 +95,7 @@ async function uploadProbe(inspection: Inspection, { url, headers }: SignedUploa
   const response = await sendSigned(inspection, { method: 'PUT', url, headers: ofPage, body: BODY })
   if (!response) return hasPublicClient ? 'unreachable' : 'unusable'
   if (origin !== null && !allowsOrigin(response, origin)) {
-    const message = `Uploads of pages of ${origin} are stored, but browsers report a failure, because the response lacks Access-Control-Allow-Origin: set the CORS rules of bucket "${bucket}".`
+    const message = `Responses to uploads have no Access-Control-Allow-Origin for ${origin}, so browsers report a failure: set the CORS rules of bucket "${bucket}".`
     findings.add('cors', message, 'origin')
   }
   const failure = failureOfURL(response)
@@ -173,7 +173,7 @@ async function checkDescription(inspection: Inspection, terms: SignUploadInput):
   if (!found) return false
   addMisdescription(inspection, terms, found.value)
   if (found.value) return true
-  const message = `Bucket "${bucket}" takes uploads, but does not show them: check that the endpoint is that of the S3 API.`
+  const message = `Bucket "${bucket}" accepts uploads but does not return them: check that the endpoint is that of the S3 API.`
   findings.add('bucket', message, 'foreign')
   return false
 }

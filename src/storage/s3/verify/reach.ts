@@ -79,8 +79,8 @@ function addUnreachable(inspection: Inspection, failure: Failure): void {
   }
   const advice =
     status === null
-      ? 'can not be reached: check the endpoint of the client and the network'
-      : 'can not be listed: see docs/s3.md for what the service needs'
+      ? "can't be reached: check the endpoint of the client and the network"
+      : "can't be listed: see docs/s3.md for what the service needs"
   findings.add('bucket', `Bucket "${bucket}" ${advice} (${reason}).`)
 }
 

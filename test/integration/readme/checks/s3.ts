@@ -45,7 +45,7 @@ const signsForBrowsers = withBucket('docs/s3.md#public-address.ts', async (progr
 const checksService = withBucket('docs/s3.md#check-service.ts', async (program) => {
   // The storage of the page has the bucket of another check in this process.
   expect(await runApart(program)).toMatch(
-    /^cors: Bucket .* allows pages of https:\/\/app\.example no uploads.*\n$/,
+    /^cors: Bucket .* does not let pages of https:\/\/app\.example upload.*\n$/,
   )
 })
 
