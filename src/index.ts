@@ -1,10 +1,6 @@
 // A server that signs uploads and downloads, and the plugin that records objects, owners and usage.
-export {
-  createS3Server,
-  type CloseOptions,
-  type S3Server,
-  type S3ServerCore,
-} from './server/create-s3-server.js'
+export { createS3Server, type S3Server, type S3ServerCore } from './server/create-s3-server.js'
+export type { Close, CloseOptions } from './server/close.js'
 export type {
   DeleteOptions,
   DownloadOptions,
@@ -46,6 +42,9 @@ export {
   type ObjectAccessGuardOptions,
   type QuotaGuardOptions,
 } from './core/guards.js'
+
+// The check of a service.
+export type { Verify, VerifyOptions } from './server/verify.js'
 
 // Files without a browser.
 export type { SizedBody, StreamedBody } from './server/files/byte-source.js'
@@ -147,4 +146,4 @@ export type {
   StoredItem,
   UsageDifference,
 } from './core/store/records.js'
-export type { ObjectStorage } from './core/object-storage.js'
+export type { Finding, FindingPart, ObjectStorage } from './core/object-storage.js'

@@ -15,6 +15,12 @@ export interface ServiceOptions {
   readonly bucketName?: ReadonlyMap<string, string>
 }
 
+/** The options of commands that write to the bucket, also where they only remove: an empty object may take the place of bytes. */
+export interface WriteOptions extends ServiceOptions {
+  readonly uploadHeader?: ReadonlyMap<string, string>
+  readonly createOnly: boolean
+}
+
 export interface BucketOptions extends ServiceOptions {
   readonly bucket: string
   readonly keyPrefix?: string
@@ -29,6 +35,26 @@ export const withServiceOptions = (command: Command): Command =>
       'name of a recorded bucket in the service, if it was moved (repeatable)',
       bucketNames,
     )
+
+export const withWriteOptions = (command: Command): Command =>
+  withServiceOptions(command)
+    .option(
+      '--upload-header <name=value>',
+      'header of everything that is written, as in uploadHeaders of s3Storage (repeatable)',
+      uploadHeaders,
+    )
+    .option('--no-create-only', 'for services without conditional writes, as createOnly: false of s3Storage')
+
+/** Adds a header to those of earlier options. */
+function uploadHeaders(
+  text: string,
+  known: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
+  const [name, value] = [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]
+  if (name !== '' && value !== '' && text.includes('='))
+    return new Map([...known, [name.toLowerCase(), value]])
+  throw new InvalidArgumentError('Must be a name and a value, such as x-amz-storage-class=STANDARD_IA.')
+}
 
 /** Adds a pair of names to those of earlier options. */
 function bucketNames(
@@ -87,9 +113,10 @@ const ANY_REGION = 'us-east-1'
 /** Runs work on S3 with the SDK's own settings. @throws UsageError for an invalid endpoint, or if the SDK is not installed. */
 export async function withBucket<T>(
   store: StorageObjectStore,
-  { s3Endpoint: endpoint, bucketName: names }: ServiceOptions,
+  options: ServiceOptions & Partial<WriteOptions> & { readonly maxParts?: number },
   work: (context: CommandContext) => Promise<T>,
 ): Promise<T> {
+  const { s3Endpoint: endpoint, bucketName: names, uploadHeader: headers, createOnly, maxParts } = options
   if (endpoint !== undefined && !(URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol))) {
     throw new UsageError('--s3-endpoint must be a URL that starts with http:// or https://.')
   }
@@ -103,9 +130,21 @@ export async function withBucket<T>(
   )
   try {
     const bucketName = names && ((bucket: string) => names.get(bucket) ?? bucket)
-    return await work({ ...contextOf(store), storage: mapStorageErrors(s3Storage({ client, bucketName })) })
+    const uploadHeaders = headers && Object.fromEntries(headers)
+    const storage = withHeaders(() => s3Storage({ client, bucketName, createOnly, maxParts, uploadHeaders }))
+    return await work({ ...contextOf(store), storage: mapStorageErrors(storage) })
   } finally {
     client.destroy()
+  }
+}
+
+/** Turns the storage's `TypeError` about a header into a `UsageError`: the command has checked everything else. */
+function withHeaders<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new UsageError(`--upload-header is invalid. ${error.message}`)
   }
 }
 

@@ -32,7 +32,7 @@ const HELP_HINT = 'Run svc-db --help for usage.'
 const EXIT_CODES = `
 Exit codes:
   0  success
-  1  verify, check-usage or check-storage found problems, update or transfer found no object, or an item of a job failed
+  1  verify, doctor, check-usage or check-storage found problems, update or transfer found no object, or an item of a job failed
   2  invalid arguments, or the database driver or the AWS SDK is not installed
   3  the database or the bucket is unreachable
   4  unexpected error

@@ -1,6 +1,7 @@
 import { runCli } from './cli.js'
 import { addCheckStorage } from './commands/check-storage.js'
 import { addCleanUp } from './commands/clean-up.js'
+import { addDoctor } from './commands/doctor.js'
 import { addEndUploads } from './commands/end-uploads.js'
 import { addErase } from './commands/erase.js'
 import { addImport } from './commands/import.js'
@@ -16,6 +17,7 @@ import { endProcess } from './end-process.js'
 const COMMANDS = [
   addMigrate,
   addVerify,
+  addDoctor,
   addSchema,
   addUsage,
   addScopes,

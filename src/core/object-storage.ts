@@ -190,6 +190,29 @@ export interface CompleteMultipartInput extends MultipartReference {
 export const CREATE_ONLY_ADVICE =
   'If the service does not support conditional writes, set createOnly of s3Storage to false: see docs/s3.md.'
 
+/** What `verify` writes is below this prefix. Jobs that list a bucket pass it over. */
+export const PROBE_PREFIX = '.svc-db/'
+
+/** The part of a service that a finding is about. */
+export type FindingPart = 'database' | 'bucket' | 'permissions' | 'conditional-writes' | 'clock' | 'cors'
+
+/** A fault that `verify` has found. */
+export interface Finding {
+  readonly part: FindingPart
+  /** One sentence for an operator, which says what to do. Texts of the service are quoted with control characters escaped. */
+  readonly message: string
+}
+
+export interface VerifyInput {
+  readonly bucket: string
+  /** Aborts the call. What it has written is removed first. */
+  readonly signal?: AbortSignal
+  /** An origin of the pages that upload, such as `https://app.example`. Default: whether any page may upload is checked. */
+  readonly origin?: string | null | undefined
+  /** Whether browsers upload files. Default `true`. */
+  readonly browserUploads?: boolean | null | undefined
+}
+
 /** The highest part number in S3, and thus the maximum number of parts. */
 export const MAX_PARTS = 10_000
 
@@ -267,6 +290,11 @@ export interface ObjectStorage {
    * no `importObjects` and `checkStorage`.
    */
   list?(input: ListBytesInput): Promise<BytesPage>
+  /**
+   * Returns what keeps uploads, downloads and jobs from working with a bucket. What can't be reached is a finding, not a rejection.
+   * Writes only below `.svc-db/`, which jobs pass over, and leaves nothing there. Without it, `s3.verify` checks the database alone.
+   */
+  verify?(input: VerifyInput): Promise<readonly Finding[]>
   /** Multipart uploads. Without it, the server has no `/multipart` endpoints. */
   readonly multipart?: MultipartStorage
   /** Serves the storage's signed URLs, for storages without a separate server. */

@@ -1,11 +1,10 @@
 import type { Endpoint } from '../core/http/endpoint.js'
 import { createHandler, type Handler } from '../core/http/handler.js'
-import { namesOf } from '../core/known-names.js'
-import { OptionChecks } from '../core/option-checks.js'
 import type { InstalledPlugin, RecordKeeper, ServerPlugin } from '../core/plugin.js'
 import { createReport } from '../core/reporter.js'
 import type { OwnedReference } from '../core/store/records.js'
 import { refusedPutReport } from './attempts/refused-puts.js'
+import { createClose, type Close } from './close.js'
 import { EventRunner } from './events/runner.js'
 import { createFiles, type ServerFiles } from './files/files.js'
 import { deleteEndpoint } from './http/delete.js'
@@ -17,6 +16,7 @@ import { mapStorageErrors, storageSubtrees } from './storage.js'
 import { openRoutes } from './upload-routes/options.js'
 import { attachDependencies, type ServerDependencies } from './dependencies.js'
 import { DEFAULT_URL_SECONDS } from './url-terms.js'
+import { createVerify, type Verify } from './verify.js'
 
 /** The members that every server has, whatever its plugins. */
 export interface S3ServerCore {
@@ -33,17 +33,19 @@ export interface S3ServerCore {
    *
    * @throws TypeError (rejects) if an option is invalid.
    */
-  readonly close: (options?: CloseOptions | null) => Promise<void>
+  readonly close: Close
+  /**
+   * Checks database and bucket as requests use them, and returns what keeps the service from working: an empty list if all is well.
+   * What can't be reached is a finding as well. Writes small objects below `.svc-db/`, and removes them. Takes about 25 requests to the
+   * bucket, so call it at a start or on demand, not for each health check.
+   *
+   * Rejects with a TypeError for an invalid option, and with the reason of `signal`.
+   *
+   * @example
+   * for (const { part, message } of await s3.verify()) console.error(`${part}: ${message}`)
+   */
+  readonly verify: Verify
 }
-
-export interface CloseOptions {
-  /** How long to wait for handlers, in seconds, above 0 and at most 86400. Default: 30. */
-  readonly timeoutSeconds?: number | null | undefined
-}
-
-const CLOSE_OPTIONS = namesOf<CloseOptions>({ timeoutSeconds: true })
-const closeChecks = new OptionChecks('s3.close')
-const DEFAULT_CLOSE_SECONDS = 30
 
 /** The contexts of the plugins, each under the plugin's id. */
 export type PluginContexts<Plugins extends readonly ServerPlugin[]> = {
@@ -97,13 +99,15 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   })
   const contexts = Object.fromEntries(installed.map(({ id, context }) => [id, context]))
   const files = createFiles(dependencies, policy.routes)
-  const close = async (options?: CloseOptions | null) => {
-    const { timeoutSeconds } = closeChecks.optionalOptions(options, CLOSE_OPTIONS)
-    await events?.close(closeChecks.seconds('timeoutSeconds', timeoutSeconds) ?? DEFAULT_CLOSE_SECONDS)
-  }
-  const server = { handler, basePath, files, close, ...contexts } as S3Server<Plugins>
+  const verify = createVerify(dependencies, { browserUploads: takesUploads(policy) })
+  const close = createClose(events)
+  const server = { handler, basePath, files, close, verify, ...contexts } as S3Server<Plugins>
   attachDependencies(server, dependencies)
   return server
+}
+
+function takesUploads({ upload, multipart, storage }: ServerPolicy): boolean {
+  return upload !== null || (multipart !== null && storage.multipart !== undefined)
 }
 
 /** Returns the endpoints of the enabled operations. The paths of a disabled operation are unknown, like any other path. */

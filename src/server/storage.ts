@@ -23,6 +23,7 @@ export function mapStorageErrors(storage: ObjectStorage): ObjectStorage {
   const write = storage.write?.bind(storage)
   const read = storage.read?.bind(storage)
   const list = storage.list?.bind(storage)
+  const verify = storage.verify?.bind(storage)
   const serve = storage.serve?.bind(storage)
   return {
     ...(createOnly !== undefined && { createOnly }),
@@ -33,6 +34,7 @@ export function mapStorageErrors(storage: ObjectStorage): ObjectStorage {
     ...(write && { write: (input) => mapErrors(() => write(input)) }),
     ...(read && { read: (input) => mapErrors(() => read(input)) }),
     ...(list && { list: (input) => mapErrors(() => list(input)) }),
+    ...(verify && { verify: (input) => mapErrors(() => verify(input)) }),
     ...(multipart && { multipart: mapMultipartErrors(multipart) }),
     ...(serve && { serve: (exchange) => mapErrors(() => serve(exchange)), baseURL: baseURL ?? null }),
   }

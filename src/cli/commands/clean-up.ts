@@ -2,14 +2,14 @@ import { InvalidArgumentError } from 'commander'
 import { MAX_FAILURES, type JobFailure } from '../../server/jobs/job.js'
 import { runCleanUp } from '../../server/jobs/clean-up.js'
 import { pause } from '../../server/events/waits.js'
-import { bucketText, withBucket, withServiceOptions, type ServiceOptions } from '../bucket.js'
+import { bucketText, withBucket, withWriteOptions, type WriteOptions } from '../bucket.js'
 import type { Cli } from '../cli.js'
 import { EXIT, Interrupted, type ExitCode } from '../exit.js'
 import { reportOf } from '../failure-report.js'
 import { count } from '../format.js'
 import { REPEAT, runJob, type Session } from '../session.js'
 
-interface CleanUpCommandOptions extends ServiceOptions {
+interface CleanUpCommandOptions extends WriteOptions {
   readonly bucket: ReadonlySet<string>
   readonly downloadExpiresIn: number
   readonly every?: number
@@ -18,7 +18,7 @@ interface CleanUpCommandOptions extends ServiceOptions {
 const A_WEEK = 7 * 86_400
 
 export function addCleanUp(cli: Cli): void {
-  withServiceOptions(
+  withWriteOptions(
     cli
       .command(
         'clean-up',

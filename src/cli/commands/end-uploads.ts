@@ -1,21 +1,21 @@
 import { printable } from '../../core/printable.js'
 import { checkText } from '../../core/store/validation/checks.js'
 import { ENDINGS_AT_ONCE, runEndUploads } from '../../server/jobs/end-uploads.js'
-import { withBucket, withServiceOptions, type ServiceOptions } from '../bucket.js'
+import { withBucket, withWriteOptions, type WriteOptions } from '../bucket.js'
 import type { Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
 import { counted } from '../format.js'
 import { REPEAT, runJob } from '../session.js'
 
 export function addEndUploads(cli: Cli): void {
-  withServiceOptions(
+  withWriteOptions(
     cli.command(
       'end-uploads',
       'Ends all uploads that a scope has begun, and removes their parts from the bucket. Exits with 1 if one of them failed.',
     ),
   )
     .argument('<scope>', 'owner, such as user:42')
-    .action((scope: string, options: ServiceOptions) =>
+    .action((scope: string, options: WriteOptions) =>
       cli.withDatabase(
         async (session) => {
           const { store } = session

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import type { EraseScopeResult, StorageObjectStore } from '../../index.js'
 import { ERASURES_AT_ONCE, runErasure } from '../../server/jobs/erase-scope.js'
 import { printable } from '../../core/printable.js'
-import { withBucket, withServiceOptions, type ServiceOptions } from '../bucket.js'
+import { withBucket, withWriteOptions, type WriteOptions } from '../bucket.js'
 import { REPEAT, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
@@ -10,13 +10,13 @@ import { EXIT, UsageError } from '../exit.js'
 import { bytes, counted } from '../format.js'
 import { eraseScopesWith, holdingsOf, lookIntoBucket, type Holdings } from './erase-scopes.js'
 
-interface EraseOptions extends ServiceOptions {
+interface EraseOptions extends WriteOptions {
   readonly scopePrefix?: string
   readonly yes?: boolean
 }
 
 export function addErase(cli: Cli): void {
-  withServiceOptions(
+  withWriteOptions(
     cli.command(
       'erase',
       'Deletes everything that a scope has, in the database and in the bucket, after confirmation. ' +

@@ -58,7 +58,10 @@ export async function settleLeftover(
 /** Returns a look that leaves the bytes in place while download URLs may read them. */
 export function lookForCleanUp(
   leftover: Leftover,
-  { now, download }: {
+  {
+    now,
+    download,
+  }: {
     readonly now: () => Date
     readonly download: Pick<DownloadLifetimes, 'maxSeconds'>
   },

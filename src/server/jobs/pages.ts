@@ -1,6 +1,11 @@
 import { StorageError } from '../../core/errors.js'
 import { compareBytes } from '../../core/names.js'
-import type { BytesPage, ListBytesInput, ObjectStorage } from '../../core/object-storage.js'
+import {
+  PROBE_PREFIX,
+  type BytesPage,
+  type ListBytesInput,
+  type ObjectStorage,
+} from '../../core/object-storage.js'
 import type { OptionChecks } from '../../core/option-checks.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { ObjectStatus, StorageObject } from '../../core/store/records.js'
@@ -42,8 +47,8 @@ export async function* rowsOfScope(
 export type ListBucket = NonNullable<ObjectStorage['list']>
 
 /**
- * Returns the `list` of a storage, which rejects if keys are not in byte order: comparing listings or going on after a key would be
- * wrong, or never end. @throws TypeError if there is no `list`.
+ * Returns the `list` of a storage without what `verify` writes. Rejects if keys are not in byte order: comparing listings or going on
+ * after a key would be wrong, or never end. @throws TypeError if there is no `list`.
  */
 export function listInOrder(checks: OptionChecks, storage: ObjectStorage): ListBucket {
   const list = storage.list?.bind(storage)
@@ -56,7 +61,7 @@ export function listInOrder(checks: OptionChecks, storage: ObjectStorage): ListB
       if (previous !== null && compareBytes(key, previous) <= 0) throw outOfOrder(input.bucket, key, previous)
       previous = key
     }
-    return page
+    return { ...page, items: page.items.filter(({ key }) => !key.startsWith(PROBE_PREFIX)) }
   }
 }
 

@@ -10,6 +10,7 @@ import { pageOfObjects } from './page-of-objects.js'
 import { createLocalMultipart } from './parts.js'
 import { serveSignedUrls } from './serve.js'
 import { createUrlSigner, type ObjectTerms, type SignUrl } from './signed-urls.js'
+import { verifyLocal, type CheckedCalls } from './verify.js'
 import { createWrites } from './writes.js'
 
 /** The options of every storage that serves its own URLs. */
@@ -61,7 +62,7 @@ export function createLocalStorage(
     )
   }
 
-  return {
+  const storage: ObjectStorage & CheckedCalls = {
     async signUpload({ bucket, key, size, contentType, attemptId, writableUntil, signal, ...input }) {
       signal?.throwIfAborted()
       const terms = { bucket, key, size, contentType, attemptId, writableUntil: writableUntil?.getTime() }
@@ -117,7 +118,10 @@ export function createLocalStorage(
     serve: serveSignedUrls(signer, objects, writeObject, writePart, now),
 
     baseURL,
+
+    verify: (input) => verifyLocal(storage, input),
   }
+  return storage
 }
 
 const CHUNK_BYTES = 64 * 1024

@@ -90,7 +90,7 @@ class TimeLimitError extends Error {
 }
 
 /** Runs a call. Rejects with a TimeLimitError or the caller's abort reason, even if the call ignores its signal. */
-async function withTimeout<T>(
+export async function withTimeout<T>(
   seconds: number,
   caller: AbortSignal | undefined,
   call: (signal: AbortSignal) => Promise<T>,
@@ -113,29 +113,38 @@ async function withTimeout<T>(
 }
 
 /** Describes an error for the operator. The message of the SDK is often only `UnknownError`. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (!isBuiltIn(error, 'Error')) return String(error)
   const { status, name } = responseOf(error)
   const other = otherResponse(error)
-  if (status !== undefined && other !== null) return `HTTP ${status}, and not a response of S3: ${other}`
+  if (status !== undefined && other !== null) return notOfS3(status, other)
   const detail = error.message === '' || error.message === 'UnknownError' ? '' : `: ${error.message}`
   return status === undefined ? `${error.name}${detail}` : `HTTP ${status} ${name}${detail}`
+}
+
+/** Describes a response that is none of S3. */
+export function notOfS3(status: number, quoted: string): string {
+  return `HTTP ${status}, and not a response of S3: ${quoted}`
 }
 
 /** How much of a response is quoted, in characters. */
 const QUOTED = 200
 
+/** Quotes the media type and the beginning of a response. */
+export function quotedResponse(type = 'no content type', text: string | null = null): string {
+  return printable(text === null ? type : `${type}, ${JSON.stringify(text.slice(0, QUOTED))}`)
+}
+
 /** Describes a response whose body is not the XML of S3, such as the page of a proxy. Returns `null` for any other. */
-function otherResponse(error: Error): string | null {
+export function otherResponse(error: Error): string | null {
   const { $response, $responseBodyText } = error as {
     readonly $response?: { readonly headers?: Readonly<Record<string, string>> }
     readonly $responseBodyText?: unknown
   }
   const isXML = error.name !== 'Unknown' && $responseBodyText === undefined
   if (isXML || !$response) return null
-  const type = $response.headers?.['content-type'] ?? 'no content type'
-  const text = typeof $responseBodyText === 'string' ? $responseBodyText.slice(0, QUOTED) : null
-  return printable(text === null ? type : `${type}, ${JSON.stringify(text)}`)
+  const text = typeof $responseBodyText === 'string' ? $responseBodyText : null
+  return quotedResponse($response.headers?.['content-type'], text)
 }
 
 /** The errors that say that something is not there. */

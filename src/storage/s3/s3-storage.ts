@@ -1,6 +1,14 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import { downloadHeaders } from '../../core/http/download-headers.js'
-import { MAX_PARTS, type BytesReference, type ObjectStorage } from '../../core/object-storage.js'
+import {
+  MAX_PARTS,
+  type BytesReference,
+  type ObjectStorage,
+  type SignDownloadInput,
+  type SignedDownload,
+  type SignedUpload,
+  type SignUploadInput,
+} from '../../core/object-storage.js'
 import { namesOf } from '../../core/known-names.js'
 import { isObject, OptionChecks } from '../../core/option-checks.js'
 import { optional, shown } from '../../core/store/validation/checks.js'
@@ -11,6 +19,7 @@ import { s3Multipart } from './multipart.js'
 import { newObject, s3Objects } from './objects.js'
 import { urlSigner } from './signing.js'
 import { checkUploadHeaders, type S3UploadHeaders } from './upload-headers.js'
+import { s3Verify } from './verify/verify.js'
 
 export type { S3UploadHeaders }
 
@@ -72,10 +81,10 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
   const run = bucketCalls(client, checked)
   const signUrl = urlSigner(publicClient ?? client, now)
 
-  const storage: ObjectStorage = {
+  const calls = {
     createOnly,
 
-    async signUpload(input) {
+    async signUpload(input: SignUploadInput): Promise<SignedUpload> {
       const { bucket, key, size, expiresAt } = input
       const headers = { ...attemptHeaders(input, createOnly), ...uploadHeaders.headers }
       const signed = await run('signUpload', input, () =>
@@ -94,7 +103,7 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       return { method: 'PUT', headers, ...signed }
     },
 
-    signDownload(input) {
+    signDownload(input: SignDownloadInput): Promise<SignedDownload> {
       const headers = downloadHeaders(input)
       const { bucket, key, expiresAt, signedAt } = input
       const query = Object.fromEntries(
@@ -119,6 +128,8 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
 
     multipart: s3Multipart(client, run, signUrl, settings),
   }
+  const verify = s3Verify(calls, run, { ...checked, hasPublicClient: publicClient !== null })
+  const storage: ObjectStorage = { ...calls, verify }
   return bucketName ? withBucketNames(storage, bucketName) : storage
 }
 

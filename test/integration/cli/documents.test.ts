@@ -99,6 +99,7 @@ function documentedCommands(url: string, server: S3Server): void {
     const commands = [
       'migrate',
       'verify',
+      'doctor',
       'schema',
       'usage',
       'list',

@@ -248,7 +248,10 @@ describePrivatePostgres('a streaming replica', (programs) => {
     await untilReplayed()
     expect(await onStandby.find(row)).toEqual(row)
     expect(await onStandby.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
-    expect(await onStandby.verify()).toEqual([expect.stringContaining('The server is a standby.')])
+    const plugins = [db({ client: onStandby, resolveScope: () => null })]
+    const s3 = createS3Server({ storage: memoryStorage(), bucket: BUCKET, plugins })
+    const message = expect.stringContaining('The server is a standby.') as string
+    expect(await s3.verify()).toEqual([{ part: 'database', message }])
     expect(await onStandby.checkUsage()).toEqual([])
 
     // failures.test.ts has each write of a read-only database.

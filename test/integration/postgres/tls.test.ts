@@ -96,6 +96,13 @@ describe.skipIf(program === '')(`TLS${'reason' in openssl ? ` (${openssl.reason}
         expect(await errorOf(store.ping())).toMatchObject(failure)
       }
       await expectUnusable(strict, 'Pass the certificate of that CA')
+      const environment = { DATABASE_URL: strict, AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' }
+      const bucket = ['--bucket', 'files', '--s3-endpoint', 'http://127.0.0.1:1']
+      const { exitCode, stdout } = await command.run(['doctor', ...bucket], environment)
+      expect(exitCode).toBe(1)
+      expect(stdout).toMatch(
+        /^database: .*Pass the certificate of that CA.*\nbucket: .* can't be reached.*\n$/,
+      )
     })
 
     it.each([

@@ -20,11 +20,15 @@ export async function run<Exports>(program: string): Promise<Exports> {
   return (await import(/* @vite-ignore */ pathToFileURL(program).href)) as Exports
 }
 
-/** Runs a program in another process, so it can run more than once. */
-export async function runApart(program: string, variables: Readonly<Record<string, string>>): Promise<void> {
-  await promisify(execFile)(process.execPath, [program], {
+/** Runs a program in another process, so it can run more than once. Returns what it prints to stderr. */
+export async function runApart(
+  program: string,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const { stderr } = await promisify(execFile)(process.execPath, [program], {
     env: { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...variables },
   })
+  return stderr
 }
 
 /** Runs another program of the same document. */

@@ -13,12 +13,8 @@ import { s3Storage } from '@svc/db/s3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { downloadFrom, get, HELLO, partOf, put, uploadTo } from './browser-requests.js'
 import { documentedSettings } from './documented-settings.js'
+import { grant } from './permissions.js'
 import { clientOf, describeS3, freshBucket, type S3Server } from './s3-server.js'
-
-interface Policy {
-  readonly Version: string
-  readonly Statement: readonly { readonly Action: readonly string[]; readonly Resource: string }[]
-}
 
 describeS3('the settings in docs/s3.md', (server) => {
   const owner = clientOf(server)
@@ -28,17 +24,7 @@ describeS3('the settings in docs/s3.md', (server) => {
     const guest = clientOf(server, { credentials: server.guest ?? server.owner })
     const storage = s3Storage({ client: guest })
 
-    const allow = async (except?: string) => {
-      const { Version, Statement } = documentedSettings<Policy>('Allow', bucket)
-      const statements = Statement.map((statement) => ({
-        ...statement,
-        Action: statement.Action.filter((action) => action !== except),
-        // Grants access to the account with a bucket policy.
-        Principal: { AWS: [`arn:aws:iam:::user/${server.guest!.accessKeyId}`] },
-      }))
-      const Policy = JSON.stringify({ Version, Statement: statements })
-      await owner.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy }))
-    }
+    const allow = (except?: string) => grant({ owner, bucket, account: server.guest! }, { except })
 
     it('are sufficient', async () => {
       await allow()

@@ -8,7 +8,8 @@ import { SWIFT } from '../../servers/swift.js'
 import { pattern, readAll } from '../../unit/server/files/bodies.js'
 import { begun, MIB, PART, putPart, signed, uploaded } from '../../unit/server/multipart/in-parts.js'
 import { bytesOfSize, cleanUpItems, expectStatus } from '../../unit/server/service.js'
-import { clientOf, freshBucket, serverAt } from './s3-server.js'
+import { findingsOf, only } from './findings.js'
+import { clientOf, freshBucket, keysIn, serverAt } from './s3-server.js'
 import { expectAccounted, FILE, LATER, REPORT, serviceOn } from './service-on-s3.js'
 
 const swift = await findServer(SWIFT)
@@ -140,6 +141,23 @@ else {
       await eraseScope(own.s3, { scope: ANN })
     })
 
+    it('has nothing for verify to find with the settings of docs/s3.md, which it names otherwise', async () => {
+      expect(await findingsOf(client, bucket, { createOnly: false, maxParts: 1000 })).toEqual([])
+      expect(await findingsOf(client, bucket)).toEqual([
+        ...only('conditional-writes', /set createOnly of s3Storage to false \(HTTP 501/),
+        ...only('bucket', /refuses part 10000 .*set maxParts/),
+      ])
+      expect(
+        await findingsOf(client, bucket, {
+          createOnly: false,
+          maxParts: 1000,
+          origin: 'https://app.example',
+        }),
+      ).toEqual(only('cors', /no Access-Control-Allow-Origin for/))
+      expect(await keysIn(client, bucket)).toEqual([])
+      expect(await countSegments()).toBe(0)
+    })
+
     it('takes requests of pages with two settings of its operator, one of the gateway and one of the container', async () => {
       const { url, headers } = (await service().as(ANN).begun(FILE)).upload
       const origin = 'https://app.example'
@@ -164,6 +182,7 @@ else {
       const container = { method: 'POST', headers: { ...settings, 'x-auth-token': token } }
       expect((await fetch(`${storageURL}/${bucket}`, container)).ok).toBe(true)
       expect([await preflight(), await sent()]).toEqual([200, [200, origin]])
+      expect(await findingsOf(client, bucket, { createOnly: false, maxParts: 1000, origin })).toEqual([])
     })
 
     it('takes the last part of a large file with maxParts, and without it refuses more than 1000', async () => {

@@ -97,6 +97,14 @@ const SUBJECTS: readonly Subject[] = [
     wrong: { ...{ bucket: 1, routes: [], upload: 'no', download: [], plugins: {}, now: 1 } },
   },
   {
+    name: 's3.verify',
+    call: s3.verify,
+    good: { bucket: 'files', origin: 'https://app.example', signal: new AbortController().signal },
+    required: [],
+    typos: { buckets: 'bucket', orign: 'origin' },
+    wrong: { bucket: 1, origin: 'https://app.example/', signal: true },
+  },
+  {
     name: 'db',
     call: db,
     good: {

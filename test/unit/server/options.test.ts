@@ -31,9 +31,9 @@ describe('createS3Server', () => {
     expect(server.clock.time()).toBe(7)
     expect(await server.db.objects.countByScope('user:1')).toBe(0)
     expect((await server.handler(new Request(`${BASE}/time`))).status).toBe(200)
-    expect(Object.keys(server)).toEqual(['handler', 'basePath', 'files', 'close', 'db', 'clock'])
+    expect(Object.keys(server)).toEqual(['handler', 'basePath', 'files', 'close', 'verify', 'db', 'clock'])
     type Others = Exclude<keyof typeof server, 'db' | 'clock'>
-    expectTypeOf<Others>().toEqualTypeOf<'handler' | 'basePath' | 'files' | 'close'>()
+    expectTypeOf<Others>().toEqualTypeOf<'handler' | 'basePath' | 'files' | 'close' | 'verify'>()
   })
 
   it.each([

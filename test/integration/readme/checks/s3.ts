@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest'
-import { run, type SnippetChecks } from '../programs.js'
+import { run, runApart, type SnippetChecks } from '../programs.js'
 import { ask, type HandlerProgram } from './app-client.js'
 import { withBucket } from './bucket-of-tests.js'
 
@@ -41,7 +41,16 @@ const signsForBrowsers = withBucket('docs/s3.md#public-address.ts', async (progr
   expect((await ask(server, 'user:ann', 'POST', '/upload/confirm', { key, id })).status).toBe(409)
 })
 
+/** The bucket has no CORS rules, and everything else that uploads need. */
+const checksService = withBucket('docs/s3.md#check-service.ts', async (program) => {
+  // The storage of the page has the bucket of another check in this process.
+  expect(await runApart(program)).toMatch(
+    /^cors: Bucket .* does not let pages of https:\/\/app\.example upload.*\n$/,
+  )
+})
+
 export const s3Checks: SnippetChecks = {
   'docs/s3.md#bucket.ts': storesInBucket,
+  'docs/s3.md#check-service.ts': checksService,
   'docs/s3.md#public-address.ts': signsForBrowsers,
 }

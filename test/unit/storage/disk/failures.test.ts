@@ -246,3 +246,33 @@ describe('the secret', () => {
     await expect(storage.signUpload(upload)).rejects.toThrow('EISDIR')
   })
 })
+
+describe('verify', () => {
+  it('finds nothing in a directory that can be used, and leaves nothing behind', async () => {
+    const { storage, directory } = diskService()
+    const runs = Array.from({ length: 5 }, () => storage.verify!({ bucket: 'files' }))
+    expect((await Promise.all(runs)).flat()).toEqual([])
+    expect(filesBelow(join(directory, 'objects'))).toEqual([])
+  })
+
+  it('removes what a killed run has left', async () => {
+    const { storage, directory } = diskService()
+    const left = { bucket: 'files', key: '.svc-db/verify', contentType: 'text/plain', attemptId: 'verify' }
+    await storage.write!({ ...left, body: HELLO })
+    expect(await storage.verify!({ bucket: 'files' })).toEqual([])
+    expect(filesBelow(join(directory, 'objects'))).toEqual([])
+  })
+
+  it('names a directory that can not be used, and a damaged secret', async () => {
+    const { storage, directory } = await serviceWithObject()
+    const finding = (text: string) => [{ part: 'bucket', message: expect.stringContaining(text) as string }]
+    rmSync(directory, { recursive: true })
+    expect(await storage.verify!({ bucket: 'files' })).toEqual(finding('is writable'))
+    mkdirSync(directory)
+    writeFileSync(join(directory, 'signing-secret'), 'short')
+    const reopened = diskService(directory)
+    expect(await reopened.storage.verify!({ bucket: 'files' })).toEqual(
+      finding('"signing-secret" is damaged. Delete it'),
+    )
+  })
+})
