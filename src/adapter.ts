@@ -100,6 +100,7 @@ export { attemptRow, receivesBytes, type PurgeCommand } from './core/store/lifec
 export { NO_USAGE, refuseGrowth, sameUsage, usageAfter } from './core/store/lifecycle/usage.js'
 export type {
   Leftover,
+  MetadataChanges,
   ObjectMetadata,
   ObjectPage,
   ObjectReference,

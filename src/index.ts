@@ -123,6 +123,7 @@ export type {
 } from './core/store/inputs/index.js'
 export type {
   Leftover,
+  MetadataChanges,
   ObjectMetadata,
   ObjectPage,
   ObjectReference,

@@ -19,6 +19,9 @@ export interface OwnedReference extends ObjectReference {
 /** Your own data about an object. At most 64 entries; names and values together at most 16 KiB of UTF-8. */
 export type ObjectMetadata = Readonly<Record<string, string>>
 
+/** Names of metadata to set, and with `null` to remove. The others stay. */
+export type MetadataChanges = Readonly<Record<string, string | null>>
+
 /** The record of one object, as the server sees it. Absent values are `null`. Clients get a {@link DbClientObject} instead. */
 export interface StorageObject extends ObjectReference {
   /** UUIDv7. Sorts by creation, and never changes while the object exists, replacements included. */
