@@ -125,7 +125,14 @@ export {
 export type * from './core/object-storage.js'
 
 // Server plugins other than `db()`, and bindings to other frameworks.
-export type { InstalledPlugin, RecordKeeper, ServerEnvironment, ServerPlugin } from './core/plugin.js'
+export type {
+  AcceptChange,
+  InstalledPlugin,
+  RecordChange,
+  RecordKeeper,
+  ServerEnvironment,
+  ServerPlugin,
+} from './core/plugin.js'
 export type { PluginContexts } from './server/create-s3-server.js'
 export type {
   DbConfirmInput,
@@ -134,6 +141,7 @@ export type {
   DbRemoveInput,
   DbReserveInput,
 } from './core/db/db.js'
+export type { DbUpdateInput } from './core/db/update.js'
 export * from './core/http/endpoint.js'
 export type { Query } from './core/http/query.js'
 export type { HttpField, HttpFields, SentValues } from './core/http/fields.js'

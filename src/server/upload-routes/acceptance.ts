@@ -23,6 +23,14 @@ export function checkAccepted(
   const { contentType, size, maxSize } = file
   checkFileSize(maxSize, size)
   if (maxFileSize !== null) checkFileSize(maxFileSize, size)
+  checkContentType({ contentTypes }, contentType)
+}
+
+/** @throws StorageError `CONTENT_TYPE_NOT_ALLOWED` */
+export function checkContentType(
+  { contentTypes }: Pick<RoutePolicy, 'contentTypes'>,
+  contentType: string,
+): void {
   if (contentTypes === null) return
   const essence = essenceOf(contentType)
   const wildcard = `${essence.slice(0, essence.indexOf('/'))}/*`
