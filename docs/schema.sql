@@ -348,6 +348,7 @@ FUNCTION update_v1(
   p_key text,
   p_scope text,
   p_attempt_id uuid,
+  p_set_metadata json,
   p_sets_filename boolean,
   p_filename text,
   p_sets_content_type boolean,

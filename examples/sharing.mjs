@@ -18,9 +18,9 @@ export function createShare({ client, resolveScope, bucket }) {
         params: { field: 'readers' },
       })
     }
-    const { scope, attemptId, metadata } = await ownFile({ request, bucket, key })
-    // `update` replaces the metadata as a whole. With `attemptId`, it never shares a newer version by accident.
-    const shared = await client.update({ bucket, key, scope, attemptId, metadata: { ...metadata, readers } })
+    const { scope, attemptId } = await ownFile({ request, bucket, key })
+    // Keeps the other names of the metadata. With `attemptId`, it never shares a newer version by accident.
+    const shared = await client.update({ bucket, key, scope, attemptId, setMetadata: { readers } })
     if (!shared) throw new StorageError('OBJECT_NOT_FOUND')
   }
 }

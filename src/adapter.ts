@@ -100,6 +100,7 @@ export { attemptRow, receivesBytes, type PurgeCommand } from './core/store/lifec
 export { NO_USAGE, refuseGrowth, sameUsage, usageAfter } from './core/store/lifecycle/usage.js'
 export type {
   Leftover,
+  MetadataChanges,
   ObjectMetadata,
   ObjectPage,
   ObjectReference,
@@ -124,7 +125,14 @@ export {
 export type * from './core/object-storage.js'
 
 // Server plugins other than `db()`, and bindings to other frameworks.
-export type { InstalledPlugin, RecordKeeper, ServerEnvironment, ServerPlugin } from './core/plugin.js'
+export type {
+  AcceptChange,
+  InstalledPlugin,
+  RecordChange,
+  RecordKeeper,
+  ServerEnvironment,
+  ServerPlugin,
+} from './core/plugin.js'
 export type { PluginContexts } from './server/create-s3-server.js'
 export type {
   DbConfirmInput,
@@ -133,6 +141,7 @@ export type {
   DbRemoveInput,
   DbReserveInput,
 } from './core/db/db.js'
+export type { DbUpdateInput } from './core/db/update.js'
 export * from './core/http/endpoint.js'
 export type { Query } from './core/http/query.js'
 export type { HttpField, HttpFields, SentValues } from './core/http/fields.js'

@@ -24,6 +24,7 @@ export type {
   QuotaSource,
   ReservedEvent,
 } from './core/db/options.js'
+export type { DbUpdateOptions } from './core/db/update.js'
 export type { MayRead, MayReadContext } from './core/db/read-access.js'
 export type { ReadOperation } from './core/plugin.js'
 export type { ResolveScope } from './core/scope.js'
@@ -135,6 +136,7 @@ export type {
 } from './core/store/inputs/index.js'
 export type {
   Leftover,
+  MetadataChanges,
   ObjectMetadata,
   ObjectPage,
   ObjectReference,

@@ -17,9 +17,7 @@ export function sharing(objects) {
 
   router.put('/shared', express.json(), async (req, res) => {
     const { shared } = req.body ?? {}
-    await change(objects, req, res, ({ metadata }) => ({
-      metadata: { ...metadata, shared: shared === true ? 'yes' : 'no' },
-    }))
+    await change(objects, req, res, { setMetadata: { shared: shared === true ? 'yes' : null } })
   })
 
   return router
@@ -30,18 +28,18 @@ export function renaming(objects) {
   const router = express.Router()
   router.put('/filename', express.json(), async (req, res) => {
     const { filename } = req.body ?? {}
-    await change(objects, req, res, () => ({ filename }))
+    await change(objects, req, res, { filename })
   })
   return router
 }
 
 /** Changes the caller's object with the id in the body, and responds with its filename. */
-async function change(objects, req, res, changesOf) {
+async function change(objects, req, res, changes) {
   const scope = scopeOf(req)
   if (!scope) return res.sendStatus(401)
   const object = await objects.findById({ id: req.body?.id, scope })
   if (!object) return res.sendStatus(404)
   const { bucket, key } = object
-  const updated = await objects.update({ bucket, key, scope, ...changesOf(object) })
+  const updated = await objects.update({ bucket, key, scope, ...changes })
   return updated ? res.json({ filename: updated.filename }) : res.sendStatus(404)
 }

@@ -23,7 +23,7 @@ export interface ApiRequestOptions<Result> extends CallOptions {
 
 /** Calls a path of the API. Resolves to the documented response body; rejects with {@link S3ClientError}. */
 export type ApiRequest = <Result = void>(
-  method: 'GET' | 'POST' | 'DELETE',
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   path: `/${string}`,
   options: ApiRequestOptions<Result>,
 ) => Promise<Result>

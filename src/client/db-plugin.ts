@@ -1,4 +1,11 @@
-import type { DbClientObject, ObjectPage, ObjectStatus, ScopeUsage } from '../core/store/records.js'
+import type {
+  DbClientObject,
+  MetadataChanges,
+  ObjectMetadata,
+  ObjectPage,
+  ObjectStatus,
+  ScopeUsage,
+} from '../core/store/records.js'
 import { locate, type ObjectId, type ObjectLocation } from './api-request.js'
 import type { CallOptions } from './call-options.js'
 import { isCode } from './client-error.js'
@@ -23,12 +30,30 @@ export interface UsageAndQuota {
 
 export type GetObjectOptions = (ObjectLocation | ObjectId) & CallOptions
 
+export type UpdateObjectOptions = GetObjectOptions & {
+  /** Only this version of the object: another one is `OBJECT_NOT_FOUND`. */
+  readonly attemptId?: string | null | undefined
+  readonly filename?: string | null | undefined
+  readonly contentType?: string | null | undefined
+  /** Replaces the metadata as a whole. `null` clears it. */
+  readonly metadata?: ObjectMetadata | null | undefined
+  /** Sets single names of the metadata, and removes those with `null`. Not together with `metadata`. */
+  readonly setMetadata?: MetadataChanges | null | undefined
+}
+
 /** The records of the signed-in user, as `api.db`. */
 export interface DbApi {
   /** Returns one page, newest first. `nextCursor` is set only if there is another page. */
   readonly listObjects: (options?: ListObjectsOptions) => Promise<ObjectPage<DbClientObject>>
   /** Returns the object with an `id`, or at a `key`: the active one, otherwise the pending one, otherwise `null`. */
   readonly getObject: (options: GetObjectOptions) => Promise<DbClientObject | null>
+  /**
+   * Changes an active object, and returns it. Needs `db({ update })` on the server, which says what may change.
+   *
+   * @example
+   * const renamed = await api.db.updateObject({ id, filename: 'Report.pdf' })
+   */
+  readonly updateObject: (options: UpdateObjectOptions) => Promise<DbClientObject>
   /** Returns the usage and quota of the signed-in user. Needs `db({ usageEndpoint: true })` on the server. */
   readonly getUsage: (options?: CallOptions) => Promise<UsageAndQuota>
 }
@@ -57,6 +82,15 @@ export function dbClient(): ClientPlugin<'db', DbApi> {
             throw error
           },
         ),
+
+      updateObject: async ({ attemptId, filename, contentType, metadata, setMetadata, ...options }) => {
+        const { object } = await request<{ object: DbClientObject }>('PATCH', '/db/object', {
+          ...locate(options),
+          body: { attemptId, filename, contentType, metadata, setMetadata },
+          answer: 'object',
+        })
+        return object
+      },
 
       getUsage: (options = {}) =>
         request<UsageAndQuota>('GET', '/db/usage', { ...locate(options), query: {}, answer: 'usage' }),

@@ -1,9 +1,31 @@
 import type { Endpoint } from './http/endpoint.js'
 import type { NamedObject } from './http/fields.js'
 import type { OperationObserver } from './observer.js'
-import type { OwnedReference, Quota, StorageObject } from './store/records.js'
+import type {
+  MetadataChanges,
+  ObjectMetadata,
+  OwnedReference,
+  Quota,
+  StorageObject,
+} from './store/records.js'
 import type { Report } from './reporter.js'
 import type { ConfirmInput, RemoveInput, ReserveInput, StorageObjectStore } from './store/contract.js'
+
+/** What an owner changes of a record, with at least one field. `null` clears the metadata. */
+export interface RecordChange {
+  readonly filename?: string
+  readonly contentType?: string
+  readonly metadata?: ObjectMetadata | null
+  /** Not together with `metadata`. */
+  readonly setMetadata?: MetadataChanges
+}
+
+/** Returns the change to make: the given one, or what the upload route of the object makes of it. @throws StorageError to refuse it. */
+export type AcceptChange = (
+  object: StorageObject,
+  change: RecordChange,
+  context: { readonly request: Request; readonly scope: string },
+) => RecordChange | Promise<RecordChange>
 
 /** What a server passes to its plugins. */
 export interface ServerEnvironment {
@@ -13,6 +35,8 @@ export interface ServerEnvironment {
   /** The server's `onOperation`, for handlers that the plugin creates itself. */
   readonly onOperation?: OperationObserver | null | undefined
   readonly now: () => Date
+  /** The plugin that keeps records asks this before it changes an object for its owner. Default: every change is accepted. */
+  readonly acceptChange?: AcceptChange | undefined
   /** The plugin that keeps records calls this after each change of an active object, so that its events are delivered. */
   readonly changed?: ((object: OwnedReference) => void) | undefined
 }
@@ -62,6 +86,8 @@ export interface ReadAccess {
  */
 export interface RecordKeeper {
   readonly objects: StorageObjectStore
+  /** The names of the metadata that clients see. Default: none. */
+  readonly visibleMetadata?: readonly string[]
   /** Default: only owners read their objects. */
   readonly readAccess?: ReadAccess
   /** Maximum lifetime of a reservation, in seconds. */

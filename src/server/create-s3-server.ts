@@ -14,6 +14,7 @@ import { uploadEndpoints } from './http/uploads.js'
 import { serverPolicy, type S3ServerOptions, type ServerPolicy, checks } from './options.js'
 import { mapStorageErrors, storageSubtrees } from './storage.js'
 import { openRoutes } from './upload-routes/options.js'
+import { changesByRoute } from './upload-routes/changes.js'
 import { attachDependencies, type ServerDependencies } from './dependencies.js'
 import { DEFAULT_URL_SECONDS } from './url-terms.js'
 import { createVerify, type Verify } from './verify.js'
@@ -70,9 +71,10 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   const report = createReport(policy.onError, now)
   let events: EventRunner | null = null
   const changed = (object: OwnedReference) => events?.changed(object)
+  const acceptChange = changesByRoute(policy.routes)
   const installed = policy.plugins.map((plugin) => ({
     id: plugin.id,
-    ...plugin.install({ basePath, bucket, report, onOperation, now, changed }),
+    ...plugin.install({ basePath, bucket, report, onOperation, now, changed, acceptChange }),
   }))
   const records = recordsOf(installed)
   events =

@@ -166,6 +166,7 @@ export const recordedEventMutants: Mutants = {
           ...result.object,
           scope: null,
           attemptId: null,
+          setMetadata: null,
           changes: { filename: 'known' },
           now: command.now,
         })

@@ -7,6 +7,7 @@ import { deferredLeftoverMutants } from './deferred-leftovers.js'
 import { claimMutants } from './events-claimed.js'
 import { eventListMutants } from './events-listed.js'
 import { recordedEventMutants } from './events-recorded.js'
+import { setMetadataMutants } from './set-metadata.js'
 import { settleMutants } from './events-settled.js'
 import { expiryMutants } from './expiry.js'
 import { fieldMutants } from './fields.js'
@@ -51,6 +52,7 @@ const PARTS: Readonly<Record<string, Mutants>> = {
   'concurrent purges': purgeRaceMutants,
   maintenance: maintenanceMutants,
   update: updateMutants,
+  'setMetadata of an update': setMetadataMutants,
   transfer: transferMutants,
   'the quota of a transfer': transferQuotaMutants,
   adopt: adoptMutants,

@@ -5,6 +5,7 @@ import {
   type StorageObjectStore,
   createStore,
   type StoreDriver,
+  type UpdateOutcome,
 } from '../../src/adapter.js'
 import type { ConformanceOptions } from '../conformance/options.js'
 import { memoryAdapter } from '../../src/adapters/memory/index.js'
@@ -231,6 +232,11 @@ export const gap = () => new Promise((resolve) => setImmediate(resolve))
 /** Returns whether a write was refused for its quota. */
 export function isOverQuota(result: { readonly outcome: string }): result is QuotaRefusal {
   return result.outcome === 'maxBytes' || result.outcome === 'maxFiles'
+}
+
+/** Returns the row of an update, or `null` if there is none or it was refused. */
+export function updatedRow(result: UpdateOutcome): StorageObject | null {
+  return result.outcome === 'updated' ? result.row : null
 }
 
 export const NO_QUOTA = { maxBytes: null, maxFiles: null }

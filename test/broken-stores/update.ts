@@ -8,6 +8,7 @@ import {
   storeInput,
   driverResult,
   storeCall,
+  updatedRow,
   type Mutants,
 } from './mutant.js'
 
@@ -26,7 +27,7 @@ export const updateMutants: Mutants = {
       const isOnlyETag = Object.keys(command.changes).join() === 'eTag'
       if (!isOnlyETag) return driver.update(command)
       const row = await driver.findActive(command)
-      return { row, scopes: row ? [row.scope] : [] }
+      return { outcome: 'updated', row }
     }),
     'update: sets the fields that it is given and updatedAt, and keeps everything else',
   ],
@@ -61,9 +62,10 @@ export const updateMutants: Mutants = {
   ],
   'counts an update without a difference as a change': [
     driverResult('update', async (result, command, driver) => {
-      if (!result.row || result.row.updatedAt.getTime() === command.now.getTime()) return result
-      await driver.update({ ...command, changes: { filename: `${result.row.filename} ` } })
-      const { filename } = result.row
+      const row = updatedRow(result)
+      if (!row || row.updatedAt.getTime() === command.now.getTime()) return result
+      await driver.update({ ...command, changes: { filename: `${row.filename} ` } })
+      const { filename } = row
       return driver.update({ ...command, changes: { filename } })
     }),
     'update: changes nothing, not even updatedAt, if no field differs',
@@ -76,16 +78,16 @@ export const updateMutants: Mutants = {
       const names = (value: object | null | undefined) => JSON.stringify(Object.keys(value ?? {}).sort())
       if (!active || metadata === undefined || command.attemptId !== null) return driver.update(command)
       const isSame = names(metadata) === names(active.metadata) && Object.keys(command.changes).length === 1
-      return isSame ? { row: active, scopes: [active.scope] } : driver.update(command)
+      return isSame ? { outcome: 'updated', row: active } : driver.update(command)
     }),
     'update: compares metadata by all names and values',
     'events of update: have the rows before and after',
   ],
   'updates history': [
     driverResult('update', async (result, command, driver) => {
-      if (result.row !== null || command.scope !== null || command.attemptId !== null) return result
+      if (updatedRow(result) !== null || command.scope !== null || command.attemptId !== null) return result
       const row = await driver.find(command)
-      return { row: row && { ...row, ...command.changes }, scopes: [] }
+      return { outcome: 'updated', row: row && { ...row, ...command.changes } }
     }),
     'update: returns null where nothing is active',
   ],
@@ -104,7 +106,7 @@ export const updateMutants: Mutants = {
   ],
   'ends a pending replacement in an update': [
     driverResult('update', async (result, command, driver) => {
-      if (result.row) await driver.release({ ...command, id: null, scope: null, uploadId: null })
+      if (updatedRow(result)) await driver.release({ ...command, id: null, scope: null, uploadId: null })
       return result
     }),
     'update: leaves bytes, usage and a pending replacement as they are',
@@ -123,8 +125,8 @@ export const updateMutants: Mutants = {
           const result = await driver.confirm(command)
           const kept = changes.get(command.key)
           if (result.outcome !== 'confirmed' || !kept) return result
-          const { row } = await driver.update({ ...command, attemptId: null, changes: kept })
-          return { ...result, row: row! }
+          const update = { ...command, attemptId: null, setMetadata: null, changes: kept }
+          return { ...result, row: updatedRow(await driver.update(update))! }
         },
       }
     }),
@@ -132,7 +134,7 @@ export const updateMutants: Mutants = {
   ],
   'updates the same key in another bucket': [
     driverResult('update', async (result, command, driver) => {
-      if (result.row) await driver.update({ ...command, bucket: 'another bucket', attemptId: null })
+      if (updatedRow(result)) await driver.update({ ...command, bucket: 'another bucket', attemptId: null })
       return result
     }),
     'update: leaves the objects of other keys as they are',
@@ -191,7 +193,9 @@ export const updateMutants: Mutants = {
       const isEmpty =
         typeof input === 'object' &&
         input !== null &&
-        [input.filename, input.contentType, input.metadata].every((value) => value === undefined)
+        [input.filename, input.contentType, input.metadata, input.setMetadata].every(
+          (value) => value === undefined,
+        )
       return isEmpty ? store.findActive(input) : store.update(input)
     }),
     'update: refuses to set nothing',

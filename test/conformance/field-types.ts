@@ -130,6 +130,20 @@ export const metadata: FieldType = {
   ],
 }
 
+/** Names to set or, with `null`, to remove. The limits of metadata hold for what is set. */
+export const metadataChanges: FieldType = {
+  isValid(value, now) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+    const entries = Object.entries(value)
+    const set = Object.fromEntries(entries.filter(([, text]) => text !== null))
+    return entries.every(([name]) => isStorable(name)) && metadata.isValid(set, now)
+  },
+  invalid: [
+    ...metadata.invalid.filter((value) => (value as { readonly name?: unknown }).name !== null),
+    ...[{ name: undefined }, { 'a\0b': null }, { '\udc00': null }],
+  ],
+}
+
 /** An object whose fields are valid; it may have others. */
 function objectWith(fields: Record<string, FieldType>, invalid: readonly unknown[]): FieldType {
   return {

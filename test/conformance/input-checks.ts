@@ -64,7 +64,9 @@ export function errorFieldsOf(method: MethodName, field: string, value: unknown)
 /** Returns what is missing although no field is required by itself. */
 function missingFields(method: MethodName, values: Readonly<Record<string, unknown>>): string[] {
   if (method === 'update') {
-    const changes = [values['filename'], values['contentType'], values['metadata'], values['eTag']]
+    const { filename, contentType, metadata, setMetadata, eTag } = values
+    if (metadata !== undefined && setMetadata != null) return ['setMetadata']
+    const changes = [filename, contentType, metadata, setMetadata ?? undefined, eTag]
     return changes.every((value) => value === undefined) ? ['input'] : []
   }
   if (method !== 'claimEvents') return []

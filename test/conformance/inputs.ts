@@ -183,6 +183,7 @@ export const INPUTS = {
     filename: optional(types.longName, choices.changedText),
     contentType: optional(types.name, choices.changedText),
     metadata: optional(types.metadata, choices.changedMetadata),
+    setMetadata: optional(types.metadataChanges, often(choices.changedNames)),
     eTag: optional(types.name, rarely(choices.changedText)),
   },
   transfer: {

@@ -144,6 +144,7 @@ describe('an update', () => {
     await store.update({ ...reference, metadata: null, filename: undefined })
     await store.update({ ...reference, filename: null, contentType: 'image/png', metadata: { a: 'b' } })
     await store.update({ ...reference, scope: null, attemptId: undefined, metadata: {} })
+    await store.update({ ...reference, setMetadata: { scan: 'clean', shared: null }, filename: 'a.png' })
     // @ts-expect-error nothing to set
     await store.update(reference)
     // @ts-expect-error nothing to set
@@ -166,6 +167,8 @@ describe('an update', () => {
     await store.update({ ...reference, filename: 'a', to: 'user:2' })
     // @ts-expect-error metadata values are strings
     await store.update({ ...reference, metadata: { width: 5 } })
+    // @ts-expect-error -- and so do names that are set
+    await store.update({ ...reference, setMetadata: { width: 5 } })
   })
 })
 

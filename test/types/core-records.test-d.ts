@@ -64,6 +64,7 @@ describe('a record', () => {
       readonly size?: number
       readonly declaredSize?: number
       readonly route?: string
+      readonly metadata?: ObjectMetadata
     }>()
     const known = { id: 'id', bucket: 'photos', key: 'a.png', status: 'active', createdAt: '' } as const
     expectTypeOf(known).toExtend<DbClientObject>()

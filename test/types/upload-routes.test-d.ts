@@ -38,7 +38,11 @@ describe('the metadata of an upload route', () => {
     expectTypeOf<Parameters<MetadataFunction>>().toEqualTypeOf<
       [given: ObjectMetadata | null, context: MetadataContext]
     >()
-    expectTypeOf<MetadataContext>().toEqualTypeOf<{ readonly request: Request; readonly scope: string }>()
+    expectTypeOf<MetadataContext>().toEqualTypeOf<{
+      readonly request: Request
+      readonly scope: string
+      readonly object?: StorageObject
+    }>()
     routeOf({
       metadata(given) {
         // @ts-expect-error readonly

@@ -134,8 +134,9 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     },
 
     async update(command) {
-      const { object } = await change(writes.update, valuesOf(ARGUMENTS.update, command))
-      return { row: object ? readObject(object) : null }
+      const { outcome, object, got } = await change(writes.update, valuesOf(ARGUMENTS.update, command))
+      if (outcome !== 'updated') return { outcome, got: readNumber(got) } as outcomes.MetadataRefusal
+      return { outcome, row: object ? readObject(object) : null }
     },
 
     async transfer(command) {

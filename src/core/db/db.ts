@@ -4,9 +4,25 @@ import type { RecordKeeper, ServerEnvironment, ServerPlugin } from '../plugin.js
 import type { StorageObject } from '../store/records.js'
 import { createReport, type Report } from '../reporter.js'
 import type { StorageObjectStore } from '../store/contract.js'
-import { readCommand, refuseUnknown, type Fields } from '../store/inputs/fields.js'
+import {
+  inputNames,
+  readCommand,
+  refuseUnknown,
+  refuseUnknownNames,
+  type Fields,
+} from '../store/inputs/fields.js'
 import * as inputs from '../store/inputs/index.js'
+import { runSteps } from '../http/endpoint.js'
+import type { SentValues } from '../http/fields.js'
 import { dbEndpoints } from './endpoints.js'
+import {
+  readUpdate,
+  UPDATE_FIELDS,
+  UPDATE_INPUT,
+  updateSteps,
+  type DbUpdateInput,
+  type UpdateSteps,
+} from './update.js'
 import { checkDbOptions, type DbOptions } from './options.js'
 import { createRecordKeeper } from './record-keeper.js'
 
@@ -31,18 +47,27 @@ export type DbRemoveInput = WithoutOwner<inputs.RemoveInput>
  * The bytes of an object that `reserve` recorded without a `storageKey` belong to the application: on a server, `DELETE /object`
  * removes its row and nothing else. With a `storageKey` that no other attempt uses, the server removes the bytes as well.
  *
- * The four writes fill in the caller's scope, the quota, the expiry and the bucket, and call the hooks. They reject like
+ * The writes fill in the caller's scope, the quota, the expiry and the bucket, and call the hooks. They reject like
  * the store, and with `UNAUTHORIZED` if the caller is not signed in. Another scope's object is treated as missing.
  */
 export interface DbContext {
   readonly objects: StorageObjectStore
-  /** Serves `GET {basePath}/db/objects`, `GET {basePath}/db/object` and, with `usageEndpoint`, `GET {basePath}/db/usage`. */
+  /** Serves `GET {basePath}/db/objects`, `GET {basePath}/db/object` and, if they are on, `PATCH {basePath}/db/object` and `GET {basePath}/db/usage`. */
   readonly handler: Handler
   readonly basePath: string
   reserve(request: Request, input: DbReserveInput): Promise<StorageObject>
   confirm(request: Request, input: DbConfirmInput): Promise<StorageObject>
   release(request: Request, input: DbReleaseInput): Promise<StorageObject | null>
   remove(request: Request, input: DbRemoveInput): Promise<StorageObject | null>
+  /**
+   * Changes the caller's active object as `PATCH /db/object` does, with its guard and the word of the object's route, whether or not
+   * that endpoint is on. All fields are allowed, because the server chooses them.
+   * @throws StorageError `OBJECT_NOT_FOUND`; `VALIDATION_ERROR`; `CONTENT_TYPE_NOT_ALLOWED`; what the guard throws
+   *
+   * @example
+   * await s3.db.update(request, { key, setMetadata: { album: 'Summer' } })
+   */
+  update(request: Request, input: DbUpdateInput): Promise<StorageObject>
 }
 
 /** Works on its own, or in the `plugins` of a server. */
@@ -61,7 +86,13 @@ export function db(options: DbOptions): DbPlugin {
     const { basePath, bucket } = environment
     const report = ownReport ?? environment.report
     const records = createRecordKeeper(options, report, environment.changed)
-    const endpoints = dbEndpoints(records, bucket, options.usageEndpoint === true)
+    const { fields, guard } = updateOptions(options.update)
+    const steps = updateSteps(records, guard, environment.acceptChange)
+    const endpoints = dbEndpoints(records, {
+      bucket,
+      withUsage: options.usageEndpoint === true,
+      update: fields && { fields, steps },
+    })
     const handler = createHandler({
       basePath,
       endpoints,
@@ -69,7 +100,7 @@ export function db(options: DbOptions): DbPlugin {
       onOperation: options.onOperation ?? environment.onOperation,
       resolveScope: (request) => records.callerOf(request),
     })
-    const writes = writesFor(records, report, bucket, options.now ?? environment.now)
+    const writes = writesFor(records, steps, report, bucket, options.now ?? environment.now)
     const context: DbContext = { objects: records.objects, handler, basePath, ...writes }
     return { context, endpoints, records }
   }
@@ -89,10 +120,11 @@ const { quota: _confirmQuota, ...CONFIRM } = inputs.CONFIRM
 
 function writesFor(
   records: RecordKeeper,
+  update: UpdateSteps,
   report: Report,
   defaultBucket: string | null,
   now: () => Date,
-): Pick<DbContext, 'reserve' | 'confirm' | 'release' | 'remove'> {
+): Pick<DbContext, 'reserve' | 'confirm' | 'release' | 'remove' | 'update'> {
   /** Fills in scope and bucket. The store rejects a missing bucket. `fields` are those that the call takes. */
   async function forCaller<Input extends { readonly bucket?: string | null | undefined }, Result>(
     operation: string,
@@ -101,10 +133,20 @@ function writesFor(
     input: Input,
     act: (input: Input & { bucket: string; scope: string }) => Promise<Result>,
   ): Promise<Result> {
-    try {
-      const scope = await records.resolveScope(request)
+    return reported(operation, request, (scope) => {
       refuseUnknown(fields, input)
-      return await act({ ...input, scope, bucket: (input.bucket ?? defaultBucket)! })
+      return act({ ...input, scope, bucket: (input.bucket ?? defaultBucket)! })
+    })
+  }
+
+  /** Runs a write of the caller, and reports what fails unexpectedly. */
+  async function reported<Result>(
+    operation: string,
+    request: Request,
+    write: (scope: string) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await write(await records.resolveScope(request))
     } catch (thrown) {
       const error = toStorageError(thrown)
       if (error.status >= 500) report(error, { request, operation })
@@ -136,5 +178,26 @@ function writesFor(
       forCaller('db.remove', inputs.REMOVE, request, input, (filled) =>
         records.remove({ ...filled, mode: input.mode ?? records.deleteMode }, request),
       ),
+
+    update: (request, input) =>
+      reported('db.update', request, async (scope) => {
+        refuseUnknownNames(UPDATE_NAMES, input)
+        const values = input as Readonly<Record<string, unknown>>
+        // A whole row is found by its key, as by the client.
+        const ignored = input.key == null ? 'bucket' : 'id'
+        const named: SentValues = { get: (name) => (name === ignored ? null : (values[name] ?? null)) }
+        const read = readUpdate(named, { get: (name) => values[name] }, defaultBucket, UPDATE_FIELDS)
+        const call = { request, scope, baseURL: '', known: { scope, route: null } }
+        return runSteps(update, read, call, (error) => report(error, { request, operation: 'db.update' }))
+      }),
   }
+}
+
+const UPDATE_NAMES = inputNames(UPDATE_INPUT)
+
+/** Returns the fields that owners may change over HTTP, `null` for none. */
+function updateOptions(update: DbOptions['update']) {
+  if (!update) return { fields: null, guard: null }
+  const { fields, guard } = update === true ? {} : update
+  return { fields: fields ?? ['filename' as const], guard: guard ?? null }
 }

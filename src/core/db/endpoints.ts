@@ -1,10 +1,23 @@
 import { guardedEndpoint, readingEndpoint, type Endpoint } from '../http/endpoint.js'
-import { described, namedObjectFields, readNamedObject, type HttpField } from '../http/fields.js'
+import {
+  described,
+  namedObjectFields,
+  readNamedObject,
+  type HttpField,
+  type HttpFields,
+} from '../http/fields.js'
 import { OBJECT, USAGE, withProperties } from '../openapi/schemas.js'
 import { integer, oneOf, optional, quota, text } from '../store/inputs/fields.js'
-import { OBJECT_STATUSES, toClientObject, type DbClientObject, type ObjectStatus } from '../store/records.js'
+import {
+  OBJECT_STATUSES,
+  toClientObject,
+  type DbClientObject,
+  type ObjectStatus,
+  type StorageObject,
+} from '../store/records.js'
 import { invalid, shown } from '../store/validation/checks.js'
 import type { DbRecordKeeper } from './record-keeper.js'
+import { readUpdate, updateFields, type UpdateField, type UpdateRequest, type UpdateSteps } from './update.js'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
@@ -29,13 +42,20 @@ const cursor: HttpField<string | null> = {
   read: (value) => value as string | null,
 }
 
-/** `bucket` is used if a request names none; `null` makes it required. */
+export interface DbEndpointOptions {
+  /** Used if a request names none; `null` makes it required. */
+  readonly bucket: string | null
+  readonly withUsage: boolean
+  /** What owners may change, and how. `null`: nothing. */
+  readonly update: { readonly fields: readonly UpdateField[]; readonly steps: UpdateSteps } | null
+}
+
 export function dbEndpoints(
   records: DbRecordKeeper,
-  bucket: string | null,
-  withUsage: boolean,
+  { bucket, withUsage, update }: DbEndpointOptions,
 ): readonly Endpoint[] {
-  const { objects, readAccess } = records
+  const { objects, readAccess, visibleMetadata } = records
+  const toClient = (object: StorageObject) => toClientObject(object, visibleMetadata)
   const listObjects = guardedEndpoint({
     method: 'GET',
     path: '/db/objects',
@@ -63,9 +83,9 @@ export function dbEndpoints(
       const { objects: rows, ...rest } = await objects.listByScope({
         ...selection,
         scope,
-        withMetadata: false,
+        withMetadata: visibleMetadata.length > 0,
       })
-      return { status: 200, body: { objects: rows.map(toClientObject), ...rest } }
+      return { status: 200, body: { objects: rows.map(toClient), ...rest } }
     },
   })
 
@@ -83,7 +103,7 @@ export function dbEndpoints(
     }),
     parse: (sent) => readNamedObject(sent, bucket),
     async own(named, { request, scope }): Promise<DbClientObject> {
-      return toClientObject(await readAccess.find(named, 'live', { operation: 'object', request, scope }))
+      return toClient(await readAccess.find(named, 'live', { operation: 'object', request, scope }))
     },
     act: async (_named, object) => ({ status: 200, body: { object } }),
   })
@@ -120,5 +140,40 @@ export function dbEndpoints(
     },
   })
 
-  return withUsage ? [listObjects, getObject, getUsage] : [listObjects, getObject]
+  return [
+    ...[listObjects, getObject],
+    ...(update ? [updateObject(update, bucket, toClient)] : []),
+    ...(withUsage ? [getUsage] : []),
+  ]
+}
+
+function updateObject(
+  { fields, steps }: NonNullable<DbEndpointOptions['update']>,
+  bucket: string | null,
+  toClient: (object: StorageObject) => DbClientObject,
+): Endpoint {
+  return guardedEndpoint<StorageObject, HttpFields, UpdateRequest>({
+    method: 'PATCH',
+    path: '/db/object',
+    operation: 'db.updateObject',
+    query: namedObjectFields(bucket),
+    body: updateFields(fields),
+    describe: () => ({
+      summary: "Changes the caller's active object with an id, or at a key.",
+      answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
+      errors: [
+        'VALIDATION_ERROR',
+        'FORBIDDEN',
+        'OBJECT_NOT_FOUND',
+        'CONTENT_TYPE_NOT_ALLOWED',
+        'KEY_CONFLICT',
+      ],
+    }),
+    parse: (sent, _call, query) => readUpdate(query, sent, bucket, fields),
+    ...steps,
+    async act(input, subject, call) {
+      const object = await steps.act(input, subject, call)
+      return object && { status: 200, body: { object: toClient(object) } }
+    },
+  })
 }

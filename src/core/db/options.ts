@@ -7,6 +7,7 @@ import type { ErrorListener } from '../reporter.js'
 import type { ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
 import type { MayRead } from './read-access.js'
+import { UPDATE_FIELDS, type DbUpdateOptions } from './update.js'
 import { shown } from '../store/validation/checks.js'
 
 /**
@@ -52,6 +53,16 @@ export interface DbOptions {
    * object; a thrown `StorageError` keeps its code. Default: only owners read their objects.
    */
   readonly mayRead?: MayRead | null | undefined
+  /**
+   * Whether `PATCH /db/object` lets owners change their active objects: `true` for the filename alone, or the fields and a guard.
+   * The upload route of an object keeps its word about metadata and content types. Default `false`.
+   */
+  readonly update?: boolean | DbUpdateOptions | null | undefined
+  /**
+   * The names of the metadata that clients see, as `metadata` of each object in a response. Default: none, and lists don't read
+   * metadata.
+   */
+  readonly visibleMetadata?: readonly string[] | null | undefined
   /** Whether `GET /db/usage` returns the caller's usage and quota. Default `false`. */
   readonly usageEndpoint?: boolean | null | undefined
   /** Maximum lifetime of a reservation, in seconds. Default 86400 (one day). */
@@ -73,9 +84,11 @@ export interface DbOptions {
 
 const OPTIONS = namesOf<DbOptions>({
   ...{ client: true, resolveScope: true, quota: true, mayRead: true, usageEndpoint: true },
+  ...{ update: true, visibleMetadata: true },
   ...{ pendingTtlSeconds: true, deleteMode: true, bucket: true, hooks: true, basePath: true },
   ...{ onError: true, onOperation: true, now: true },
 })
+const UPDATE = namesOf<DbUpdateOptions>({ fields: true, guard: true })
 const HOOKS = namesOf<DbHooks>({ onReserved: true, onActivated: true, onDeleted: true })
 
 const checks = new OptionChecks('db')
@@ -95,6 +108,11 @@ export function checkDbOptions(options: DbOptions): void {
   if (!(pendingTtlSeconds == null || (Number.isSafeInteger(pendingTtlSeconds) && pendingTtlSeconds > 0))) {
     throw checks.error(`pendingTtlSeconds must be a positive integer (got ${shown(pendingTtlSeconds)}).`)
   }
+  checkUpdate(options.update)
+  for (const [index, name] of (checks.array('visibleMetadata', options.visibleMetadata) ?? []).entries()) {
+    if (typeof name !== 'string')
+      throw checks.error(`visibleMetadata[${index}] must be a string (got ${shown(name)}).`)
+  }
   checks.oneOf('deleteMode', deleteMode, ['soft', 'hard'])
   if (bucket != null) checks.text('bucket', bucket, 'bucket')
   if (basePath != null) checkBasePath('db', basePath)
@@ -102,4 +120,19 @@ export function checkDbOptions(options: DbOptions): void {
   if (hooks == null) return
   checks.nested('hooks', hooks, HOOKS)
   for (const [name, hook] of Object.entries(hooks)) checks.function(`hooks.${name}`, hook)
+}
+
+function checkUpdate(update: DbOptions['update']): void {
+  if (update === undefined || update === null || typeof update === 'boolean') return
+  if (typeof update !== 'object') {
+    throw checks.error(`update must be true, false or an object { fields?, guard? } (got ${shown(update)}).`)
+  }
+  const { fields, guard } = checks.nested('update', update, UPDATE)
+  checks.function('update.guard', guard)
+  const given = checks.array('update.fields', fields)
+  if (given?.length === 0) throw checks.error('update.fields must have at least one field.')
+  for (const [index, field] of (given ?? []).entries()) {
+    // `null` would mean that none was given.
+    checks.oneOf(`update.fields[${index}]`, field ?? ('' as typeof field), UPDATE_FIELDS)
+  }
 }

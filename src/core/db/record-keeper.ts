@@ -2,8 +2,8 @@ import { failureOf, refusalOf, StorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment } from '../plugin.js'
 import type { Confirmed } from '../store/driver.js'
 import { inFull } from '../store/store-parts.js'
-import type { ConfirmInput } from '../store/contract.js'
-import { copyObject, type Quota } from '../store/records.js'
+import type { ConfirmInput, UpdateInput } from '../store/contract.js'
+import { copyObject, type Quota, type StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope, resolveScopeOnce } from '../scope.js'
 import { quotaFlaw, QUOTA_NAMES, shown, type QuotaLimits } from '../store/validation/checks.js'
@@ -14,7 +14,11 @@ import type { DbHooks, DbOptions } from './options.js'
 const DEFAULT_PENDING_TTL_SECONDS = 86_400
 
 /** The record keeper of `db()`, which has every optional member. */
-export type DbRecordKeeper = RecordKeeper & Required<Pick<RecordKeeper, 'callerOf' | 'readAccess'>>
+export type DbRecordKeeper = RecordKeeper &
+  Required<Pick<RecordKeeper, 'callerOf' | 'readAccess' | 'visibleMetadata'>> & {
+    /** Changes an active object. Returns `null` if the attempt is no longer there. */
+    update(input: UpdateInput): Promise<StorageObject | null>
+  }
 
 export function createRecordKeeper(
   options: DbOptions,
@@ -50,6 +54,7 @@ export function createRecordKeeper(
 
   return {
     objects,
+    visibleMetadata: options.visibleMetadata ?? [],
     readAccess: createReadAccess(objects, options.mayRead ?? null),
     pendingTtlSeconds: options.pendingTtlSeconds ?? DEFAULT_PENDING_TTL_SECONDS,
     deleteMode: options.deleteMode ?? 'soft',
@@ -80,6 +85,12 @@ export function createRecordKeeper(
       if (!isRepeat) await callHook('onActivated', { object: row, replaced, ...(request && { request }) })
       changed?.(row)
       return row
+    },
+
+    async update(input) {
+      const object = await objects.update(input)
+      if (object) changed?.(object)
+      return object
     },
 
     async remove(input, request) {

@@ -47,7 +47,7 @@ export interface Exchange {
 /** One row of the router's table. */
 export interface Endpoint {
   /** `GET` serves `HEAD` too, unless the path has an endpoint for it. */
-  readonly method: 'GET' | 'HEAD' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE'
   /** Path below the base path. */
   readonly path: `/${string}`
   /** The operation's name in `onError` and `onOperation`, such as `upload.confirm`. */
@@ -79,19 +79,8 @@ export type DescribedAnswer =
 /** What the ownership check found; `null` if the operation has no object yet. */
 export type OwnedSubject = { readonly route?: string | null } | null
 
-/** The steps of a guarded operation, in the order in which they run. A step that throws ends the operation. */
-export interface GuardedOperation<
-  List extends HttpFields,
-  Subject extends OwnedSubject,
-  Input = ReadOf<List>,
-  Scope extends string | null = string,
-> extends Omit<Endpoint, 'run'> {
-  /** The fields of the query, if the input is there. */
-  readonly query?: List
-  /** The fields of the JSON body, if the input is there. */
-  readonly body?: List
-  /** Reads and validates the input. Default: the fields, in the order of their list. */
-  parse?(sent: SentValues, call: Call<Scope>): Input | Promise<Input>
+/** The steps of a guarded operation after its input, in the order in which they run. A step that throws ends the operation. */
+export interface OperationSteps<Input, Subject extends OwnedSubject, Scope extends string | null, Result> {
   /** Finds the caller's object. Throws `OBJECT_NOT_FOUND`, whether it is missing or belongs to another scope. */
   own(input: Input, call: Call<Scope>): Subject | Promise<Subject>
   /** Returns the application's guards and their context. */
@@ -100,7 +89,26 @@ export interface GuardedOperation<
    * Performs the operation and calls the application's hooks. Returns `null`, without having changed anything, if the subject
    * is no longer what the checks were made for. The checks are then repeated.
    */
-  act(input: Input, subject: Subject, call: Call<Scope>): Promise<Reply | null>
+  act(input: Input, subject: Subject, call: Call<Scope>): Promise<Result | null>
+}
+
+/** A guarded operation as an endpoint. */
+export interface GuardedOperation<
+  List extends HttpFields,
+  Subject extends OwnedSubject,
+  Input = ReadOf<List>,
+  Scope extends string | null = string,
+>
+  extends Omit<Endpoint, 'run'>, OperationSteps<Input, Subject, Scope, Reply> {
+  /** The fields of the query, if the input is there. */
+  readonly query?: List
+  /** The fields of the JSON body, if the input is there. */
+  readonly body?: List
+  /**
+   * Reads and validates the input, from the body if there is one, else from the query. Default: the fields, in the order of their
+   * list.
+   */
+  parse?(sent: SentValues, call: Call<Scope>, query: SentValues): Input | Promise<Input>
 }
 
 export interface GuardPlan {
@@ -160,23 +168,32 @@ function endpointOf<
       const json = body && (await source.json())
       const sent: SentValues = json ? { get: (name) => json[name] } : source.query
       const input = operation.parse
-        ? await operation.parse(sent, call)
+        ? await operation.parse(sent, call, source.query)
         : (readSent(body ?? query ?? {}, sent) as Input)
-      for (let round = 1; round <= MAX_ROUNDS; round++) {
-        const subject = await operation.own(input, call)
-        known.route = subject?.route ?? known.route
-        const plan = operation.guard?.(input, subject, call)
-        if (plan) {
-          await runGuards(plan.guards, { request, scope, ...plan.context }, (error) =>
-            report(error, { request, operation: operation.operation }),
-          )
-        }
-        const reply = await operation.act(input, subject, call)
-        if (reply) return reply
-      }
-      throw new StorageError('KEY_CONFLICT', {
-        message: 'The object was replaced again and again during the request. Try again.',
-      })
+      return runSteps(operation, input, call, (error) =>
+        report(error, { request, operation: operation.operation }),
+      )
     },
   }
+}
+
+/** Runs the steps of an operation, again and again if the subject is replaced meanwhile. `report` gets unexpected errors of guards. */
+export async function runSteps<Input, Subject extends OwnedSubject, Scope extends string | null, Result>(
+  steps: OperationSteps<Input, Subject, Scope, Result>,
+  input: Input,
+  call: Call<Scope>,
+  report: (error: unknown) => void,
+): Promise<Result> {
+  const { request, scope, known } = call
+  for (let round = 1; round <= MAX_ROUNDS; round++) {
+    const subject = await steps.own(input, call)
+    known.route = subject?.route ?? known.route
+    const plan = steps.guard?.(input, subject, call)
+    if (plan) await runGuards(plan.guards, { request, scope, ...plan.context }, report)
+    const result = await steps.act(input, subject, call)
+    if (result) return result
+  }
+  throw new StorageError('KEY_CONFLICT', {
+    message: 'The object was replaced again and again during the request. Try again.',
+  })
 }

@@ -49,6 +49,10 @@ export const OBJECT_SCHEMA: JsonSchema = withProperties(
     size: { ...BYTES, description: 'Verified bytes. Absent while pending.' },
     declaredSize: { ...BYTES, description: 'Declared bytes. Only while pending.' },
     route: { ...text('route').schema, description: 'The upload route that created it.' },
+    metadata: {
+      ...{ type: 'object', additionalProperties: { type: 'string' } },
+      description: 'The names that the application shows. Absent if the object has none of them.',
+    },
   },
-  ['filename', 'contentType', 'size', 'declaredSize', 'route'],
+  ['filename', 'contentType', 'size', 'declaredSize', 'route', 'metadata'],
 )

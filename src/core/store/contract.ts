@@ -111,6 +111,12 @@ export interface StorageObjectStore {
   /**
    * Sets the filename, content type, metadata or eTag of the active row. Returns the row, or `null` if nothing is active there for
    * that scope and attempt. Bytes and an upload in progress stay. Without a difference `updatedAt` stays too.
+   *
+   * `metadata` replaces all names. `setMetadata` changes those that it has, so that several writers don't erase each other's.
+   * @throws StorageError `VALIDATION_ERROR` (`setMetadata`) if more than 64 names or 16 KiB would be left
+   *
+   * @example
+   * await store.update({ bucket, key, attemptId, setMetadata: { scan: 'clean', shared: null } })
    */
   update(input: inputs.UpdateInput): Promise<StorageObject | null>
   /**

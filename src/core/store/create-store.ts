@@ -79,7 +79,12 @@ export function createStore(driver: StoreDriver, options?: CreateStoreOptions | 
 
     release: async (input) => (await driver.release(readCommand(inputs.RELEASE, input, now()))).row,
     remove: async (input) => (await driver.remove(readCommand(inputs.REMOVE, input, now()))).row,
-    update: async (input) => (await driver.update(inputs.updateCommand(input, now()))).row,
+
+    async update(input) {
+      const result = await driver.update(inputs.updateCommand(input, now()))
+      if (result.outcome === 'updated') return result.row
+      throw refusalError(result)
+    },
 
     async transfer(input) {
       const result = await driver.transfer(readCommand(inputs.TRANSFER, input, now()))

@@ -122,9 +122,14 @@ export interface StoreDriver {
   /**
    * Sets fields of the active row of the key, if `scope` and `attemptId` match (`null` matches any). If a field differs
    * (metadata is compared by names and values), also sets `updatedAt`; otherwise nothing changes. Bytes, usage and the pending
-   * row stay. Returns the active row, or `null` if none matched.
+   * row stay.
+   *
+   * `setMetadata` MUST be applied to the metadata at the moment of writing: it sets its names and removes those with `null`. Where
+   * no name is left, the metadata is `null`. Refuses `metadata-entries`, then `metadata-bytes`, if what is left exceeds a limit.
+   *
+   * Returns `updated` with the active row, or with `null` if none matched.
    */
-  update(command: inputs.UpdateCommand): Promise<outcomes.RowOutcome>
+  update(command: inputs.UpdateCommand): Promise<outcomes.UpdateOutcome>
   /**
    * Gives the active row of the key to the scope `to`, and sets `updatedAt`. The pending row of the key ends as by
    * {@link release}. `id`, `attemptId`, `storageKey`, `createdAt`, `confirmedAt` and history rows stay.

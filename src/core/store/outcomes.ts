@@ -64,6 +64,19 @@ export type SetUploadIdRefusal =
 
 export type SetUploadIdOutcome = { readonly outcome: 'set'; readonly row: StorageObject } | SetUploadIdRefusal
 
+/**
+ * The metadata would have more than 64 entries, or else names and values of more than 16,384 bytes of UTF-8. A driver compares the
+ * entries first.
+ */
+export interface MetadataRefusal {
+  readonly outcome: 'metadata-entries' | 'metadata-bytes'
+  /** The number of entries or of bytes. */
+  readonly got: number
+}
+
+export type UpdateOutcome =
+  { readonly outcome: 'updated'; readonly row: StorageObject | null } | MetadataRefusal
+
 export type TransferRefusal = QuotaRefusal | SumRefusal
 
 export type TransferOutcome =
@@ -81,7 +94,8 @@ export type AdoptOutcome =
   ({ readonly outcome: 'adopted'; readonly row: StorageObject } & Touched) | KnownBytes | AdoptRefusal
 
 /** Why a write was refused. */
-export type Refusal = ReserveRefusal | ConfirmRefusal | SetUploadIdRefusal | TransferRefusal | AdoptRefusal
+export type Refusal =
+  ReserveRefusal | ConfirmRefusal | SetUploadIdRefusal | MetadataRefusal | TransferRefusal | AdoptRefusal
 
 export interface RowOutcome {
   readonly row: StorageObject | null

@@ -19,6 +19,9 @@ export interface OwnedReference extends ObjectReference {
 /** Your own data about an object. At most 64 entries; names and values together at most 16 KiB of UTF-8. */
 export type ObjectMetadata = Readonly<Record<string, string>>
 
+/** Names of metadata to set, and with `null` to remove. The others stay. */
+export type MetadataChanges = Readonly<Record<string, string | null>>
+
 /** The record of one object, as the server sees it. Absent values are `null`. Clients get a {@link DbClientObject} instead. */
 export interface StorageObject extends ObjectReference {
   /** UUIDv7. Sorts by creation, and never changes while the object exists, replacements included. */
@@ -65,6 +68,8 @@ export interface DbClientObject extends Pick<StorageObject, 'id' | 'bucket' | 'k
   /** Bytes. */
   readonly declaredSize?: number
   readonly route?: string
+  /** The names that `db({ visibleMetadata })` shows, if the object has any of them. */
+  readonly metadata?: ObjectMetadata
 }
 
 /** One page of records. `nextCursor` is set only if there is another page. */
@@ -157,8 +162,11 @@ export function copyObject(row: StorageObject): StorageObject {
   }
 }
 
-/** Returns the part of a record that clients may see. */
-export function toClientObject(object: StorageObject): DbClientObject {
+/** Returns the part of a record that clients may see, with these names of its metadata. */
+export function toClientObject(
+  object: StorageObject,
+  visibleMetadata: readonly string[] = [],
+): DbClientObject {
   const { id, bucket, key, status, createdAt, filename, contentType, size, declaredSize, route } = object
   // Assignments take a third of the time that spreads take, and a page has up to a hundred objects.
   const shown: { -readonly [Name in keyof DbClientObject]: DbClientObject[Name] } = {
@@ -173,5 +181,14 @@ export function toClientObject(object: StorageObject): DbClientObject {
   if (size !== null) shown.size = size
   if (declaredSize !== null) shown.declaredSize = declaredSize
   if (route !== null) shown.route = route
+  if (visibleMetadata.length > 0) {
+    const metadata = visiblePart(object.metadata, visibleMetadata)
+    if (metadata) shown.metadata = metadata
+  }
   return shown
+}
+
+function visiblePart(metadata: ObjectMetadata | null, names: readonly string[]): ObjectMetadata | null {
+  const visible = names.filter((name) => metadata !== null && Object.hasOwn(metadata, name))
+  return visible.length > 0 ? Object.fromEntries(visible.map((name) => [name, metadata![name]!])) : null
 }

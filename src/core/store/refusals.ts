@@ -1,6 +1,7 @@
 import { StorageError } from '../errors.js'
 import type { QuotaRefusal, Refusal } from './outcomes.js'
 import { invalid, shown } from './validation/checks.js'
+import { MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from './validation/metadata.js'
 
 /** `sumField` is the input that makes the scope too large to count exactly. */
 export function refusalError(refusal: Refusal, sumField = 'size'): Error {
@@ -15,6 +16,10 @@ export function refusalError(refusal: Refusal, sumField = 'size'): Error {
       return reused('storageKey')
     case 'other-upload':
       return invalid('uploadId', 'must be set only once per attempt (this attempt already has another one).')
+    case 'metadata-entries':
+      return excess(`${MAX_METADATA_ENTRIES} entries`, refusal.got)
+    case 'metadata-bytes':
+      return excess(`${MAX_METADATA_BYTES} bytes of UTF-8 in total`, refusal.got)
     case 'maxBytes':
     case 'maxFiles':
       return quotaExceeded(refusal)
@@ -33,6 +38,10 @@ export function refusalError(refusal: Refusal, sumField = 'size'): Error {
 
 function reused(field: string): StorageError {
   return invalid(field, 'must be unique per attempt (another attempt at this key already uses it).')
+}
+
+function excess(most: string, got: number): StorageError {
+  return invalid('setMetadata', `must leave at most ${most} (got ${got}).`)
 }
 
 function quotaExceeded({ outcome: limit, max, used, reserved, requested }: QuotaRefusal): StorageError {

@@ -105,7 +105,11 @@ function beginEndpoint(
       const { uploadId } = row
       return {
         status: 201,
-        body: { object: toClientObject(row), uploadId, partSize: partsOf(upload.size, multipart).partSize },
+        body: {
+          object: toClientObject(row, records.visibleMetadata),
+          uploadId,
+          partSize: partsOf(upload.size, multipart).partSize,
+        },
       }
     },
   })

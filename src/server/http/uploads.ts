@@ -86,7 +86,10 @@ function uploadEndpoint(dependencies: ServerDependencies, policy: OperationPolic
       const signed = await releaseOnFailure(dependencies, row, context, () =>
         signUpload(dependencies, row, upload, policy.urlSeconds, call),
       )
-      return { status: 201, body: { object: toClientObject(row), upload: signed } }
+      return {
+        status: 201,
+        body: { object: toClientObject(row, dependencies.records.visibleMetadata), upload: signed },
+      }
     },
   })
 }
@@ -148,7 +151,10 @@ export function confirmEndpoint(
     }),
     own: (attempt, { scope }) => ownAttempt(records, attempt, scope),
     async act(_, row, { request }) {
-      return { status: 200, body: { object: toClientObject(await confirmed(row, request)) } }
+      return {
+        status: 200,
+        body: { object: toClientObject(await confirmed(row, request), records.visibleMetadata) },
+      }
     },
   })
 }

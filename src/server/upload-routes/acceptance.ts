@@ -39,7 +39,11 @@ export async function checkAccepted(route: RoutePolicy, file: AnnouncedFile): Pr
   checkContentType(route, contentType)
 }
 
-function checkContentType({ contentTypes }: RoutePolicy, contentType: string): void {
+/** @throws StorageError `CONTENT_TYPE_NOT_ALLOWED` */
+export function checkContentType(
+  { contentTypes }: Pick<RoutePolicy, 'contentTypes'>,
+  contentType: string,
+): void {
   if (contentTypes === null) return
   const essence = essenceOf(contentType)
   const wildcard = `${essence.slice(0, essence.indexOf('/'))}/*`

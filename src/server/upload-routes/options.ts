@@ -2,7 +2,7 @@ import type { Guard } from '../../core/guards.js'
 import { checkMediaType, essenceOf } from '../../core/http/media-type.js'
 import { namesOf } from '../../core/known-names.js'
 import { OptionChecks, isObject } from '../../core/option-checks.js'
-import type { ObjectMetadata } from '../../core/store/records.js'
+import type { ObjectMetadata, StorageObject } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
 
 /** The input of a route's `key` function. */
@@ -17,6 +17,8 @@ export interface KeyContext {
 export interface MetadataContext {
   readonly request: Request
   readonly scope: string
+  /** A copy of the object whose metadata changes. Absent if an upload begins. */
+  readonly object?: StorageObject
 }
 
 /**
@@ -49,8 +51,9 @@ export interface UploadRoute {
    */
   readonly key?: ((context: KeyContext) => string | Promise<string>) | null | undefined
   /**
-   * Decides on the metadata of an upload. By default the client's metadata is stored as sent, so it says only what the uploader
-   * claims. `false` refuses metadata from clients. A function returns what to store. Only for uploads over HTTP.
+   * Decides on the metadata of an upload, and on its changes by `PATCH /db/object`. By default the client's metadata is stored as
+   * sent, so it says only what the uploader claims. `false` refuses metadata from clients. A function returns what to store; for a
+   * change it gets the `object`, so that it can keep what the server has written. Only for requests over HTTP.
    */
   readonly metadata?: false | MetadataFunction | null | undefined
   /** Default: the server's bucket. */

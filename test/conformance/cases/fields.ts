@@ -193,6 +193,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       filename: other('newer'),
       contentType: other('new'),
       metadata: other({ new: 'one' }),
+      setMetadata: other({ new: 'one' }),
       eTag: other('new'),
     },
   },

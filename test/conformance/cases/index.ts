@@ -14,6 +14,7 @@ import { findByIdCases, findTransferredCases } from './find-by-id.js'
 import { listScopesCases, scopePrefixCases } from './scopes.js'
 import { listStoredCases } from './stored.js'
 import { transferCases, transferQuotaCases } from './transfer.js'
+import { setMetadataCases, setMetadataEventCases } from './set-metadata.js'
 import { updateCases } from './update.js'
 import { releaseCases, setUploadIdCases } from './attempts.js'
 import { confirmCases } from './confirm.js'
@@ -72,6 +73,7 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   listExpiredCases,
   purgeExpiredCases,
   updateCases,
+  setMetadataCases,
   transferCases,
   transferQuotaCases,
   adoptCases,
@@ -86,6 +88,7 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   recordedEventCases,
   eventsOffCases,
   updateEventCases,
+  setMetadataEventCases,
   transferEventCases,
   adoptEventCases,
   claimCases,

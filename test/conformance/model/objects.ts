@@ -1,5 +1,6 @@
 import type { AdoptInput, AdoptResult, TransferInput, UpdateInput } from '../../../src/core/store/contract.js'
 import type { ObjectMetadata, StorageObject } from '../../../src/core/store/records.js'
+import * as types from '../field-types.js'
 import { badFields } from '../input-checks.js'
 import type { Expected } from '../outcome.js'
 import { invalid, ok } from '../outcome.js'
@@ -16,7 +17,10 @@ export class ObjectModel extends UpkeepModel {
     const active = this.active(input)
     if (!active || isForeign(active, input.scope) || !isNamed(active, input.attemptId)) return ok(null)
     const { filename = active.filename, contentType = active.contentType } = input
-    const { metadata = active.metadata, eTag = active.eTag } = input
+    const { eTag = active.eTag } = input
+    const metadata = metadataAfter(active, input)
+    if (input.setMetadata && !types.orNull(types.metadata).isValid(metadata, this.now()))
+      return invalid('setMetadata')
     const isSame =
       filename === active.filename &&
       contentType === active.contentType &&
@@ -96,4 +100,18 @@ export class ObjectModel extends UpkeepModel {
 /** Writes metadata as text that doesn't depend on the order of the names. */
 function textOf(metadata: ObjectMetadata | null): string {
   return JSON.stringify(metadata && Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** Returns the metadata of a row after an update. */
+function metadataAfter(
+  active: StorageObject,
+  { metadata = active.metadata, setMetadata }: UpdateInput,
+): ObjectMetadata | null {
+  const changes = Object.entries(setMetadata ?? {})
+  if (changes.length === 0) return metadata
+  const kept = Object.entries(active.metadata ?? {}).filter(
+    ([name]) => !changes.some(([other]) => other === name),
+  )
+  const left = [...kept, ...changes.filter(([, value]) => value !== null)]
+  return left.length === 0 ? null : (Object.fromEntries(left) as ObjectMetadata)
 }

@@ -3,7 +3,7 @@ import { HOUR, SECOND } from '../clock.js'
 import type { AttemptChoice, KeyChoice, QuotaChoice } from './choices.js'
 import { keyChoice } from './choices.js'
 import type { CallStep, Step } from './steps.js'
-import { clockToExpiryStep, stepOf } from './steps.js'
+import { clockToExpiryStep, stepOf, update } from './steps.js'
 
 /** Sequential steps that set up a state, and then the calls of several concurrent callers. */
 export interface Program {
@@ -197,7 +197,11 @@ const overOneObject: ConcurrentScenario = {
       }),
     },
     { weight: 2, arbitrary: stepOf('transfer').map((step) => ({ ...step, atKey: oneKey, quota: null })) },
-    { weight: 5, arbitrary: stepOf('update').map((step) => ({ ...step, atKey: oneKey })) },
+    { weight: 5, arbitrary: update.map((step) => ({ ...step, atKey: oneKey })) },
+    {
+      weight: 3,
+      arbitrary: update.map((step) => ({ ...step, atKey: oneKey, attemptId: 'activeAttempt' as const })),
+    },
     { weight: 4, arbitrary: reserve(noQuota, oneKey) },
     { weight: 4, arbitrary: confirm(noQuota, oneKey) },
     { weight: 3, arbitrary: stepOf('remove').map((step) => ({ ...step, atKey: oneKey })) },

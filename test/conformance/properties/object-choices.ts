@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import type { ObjectMetadata } from '../../../src/core/store/records.js'
+import type { MetadataChanges, ObjectMetadata } from '../../../src/core/store/records.js'
 import { END_OF_TIME, HOUR, SECOND } from '../clock.js'
 import { valueOf } from '../outcome.js'
 import type { Choice } from './choices.js'
-import { often, wordOf } from './choices.js'
+import { literal, often, wordOf } from './choices.js'
 import { metadata } from './texts.js'
 import { word } from './vocabulary.js'
 
@@ -33,6 +33,19 @@ export const changedMetadata = changed<ObjectMetadata>(
   fc.oneof(
     fc.constantFrom({ a: 'b' }, { a: 'c' }, { a: '1', b: '2' }, { b: '2', a: '1' }, {}, null),
     metadata,
+  ),
+)
+
+/** Names to set and to remove, among them those of `changedMetadata`. */
+export const changedNames = literal<MetadataChanges>(
+  fc.oneof(
+    fc.constantFrom({}, { a: '1' }, { a: null }, { b: '2', a: null }, { a: null, b: null }),
+    fc.tuple(metadata, fc.boolean()).map(([names, removes]) => {
+      const entries = Object.entries(names)
+      return Object.fromEntries(
+        entries.map(([name, value], index) => [name, removes && index % 2 ? null : value]),
+      )
+    }),
   ),
 )
 

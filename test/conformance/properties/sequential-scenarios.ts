@@ -3,7 +3,7 @@ import { HOUR, MINUTE, SECOND } from '../clock.js'
 import type { QuotaChoice } from './choices.js'
 import { keyChoice, scope } from './choices.js'
 import type { CallStep, Step } from './steps.js'
-import { clockStep, clockToExpiryStep, spoiled, stepOf } from './steps.js'
+import { clockStep, clockToExpiryStep, spoiled, stepOf, update } from './steps.js'
 import type { Vocabulary } from './vocabulary.js'
 import { narrowVocabulary, vocabulary } from './vocabulary.js'
 
@@ -55,7 +55,7 @@ const repeatedConfirm = fc
     fc.constantFrom('activeAttempt', 'activeAttempt', 'none' as const),
   )
   .map(([step, atKey, id]) => ({ ...step, atKey, id, size: 'active' as const, scope: null, quota: null }))
-const updateActive = stepOf('update').map((step) => ({ ...step, scope: null, attemptId: null }))
+const updateActive = update.map((step) => ({ ...step, scope: null, attemptId: null }))
 const transferActive = stepOf('transfer').map((step) => ({ ...step, attemptId: null, quota: null }))
 /** Claims the events of one object or of all. */
 const claim = fc.tuple(stepOf('claimEvents'), fc.constantFrom(null, null, 0, 1)).map(([step, key]) => {

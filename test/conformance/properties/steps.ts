@@ -54,6 +54,12 @@ export function stepOf<Method extends MethodName>(method: Method): fc.Arbitrary<
   }) as unknown as fc.Arbitrary<CallStep<Method>>
 }
 
+/** Sets metadata as a whole, or names of it. Both together are refused. */
+export const update = fc.tuple(stepOf('update'), fc.boolean()).map(([step, isWhole]) => ({
+  ...step,
+  ...(isWhole ? { setMetadata: null } : { metadata: 'left out' as const }),
+}))
+
 /** Generates calls with one invalid field. */
 export function spoiled(step: fc.Arbitrary<CallStep>): fc.Arbitrary<SpoiledStep> {
   return fc.record({ call: fc.constant('spoiled' as const), step, field: fc.nat(20), value: fc.nat(40) })

@@ -196,9 +196,53 @@ export function describeDbEndpoints(serve: Serve): void {
       }
     })
 
-    it('allows only GET and HEAD', async () => {
+    it('changes an object by its key or id', async () => {
+      const own = await serve(serverWithObjects())
+      const patch = async (path: string, json: object) =>
+        exchange(own, { request: `PATCH /db/object?${path}`, json })
+      const { status, json } = await patch('key=photos/1.jpg', { filename: 'Ä ☀.jpg', more: 'ignored' })
+      expect({ status, json }).toEqual({ status: 200, json: { object: { ...photo, filename: 'Ä ☀.jpg' } } })
+      const changes = { contentType: 'image/png', setMetadata: { album: 'Summer' } }
+      const changed = { ...archived, contentType: 'image/png' }
+      expect((await patch(`id=${archived.id}`, changes)).json).toEqual({ object: changed })
+      expect((await patch(`id=${archived.id}`, { metadata: null })).json).toEqual({ object: changed })
+      expect((await exchange(own, { request: `GET ${keyOf('photos/1.jpg')}` })).json).toEqual({
+        object: { ...photo, filename: 'Ä ☀.jpg' },
+      })
+    })
+
+    it.each<[what: string, path: string, body: object, field: string | null]>([
+      ['another owner’s object', `key=${foreign.key}`, { filename: 'a' }, null],
+      ['a pending object', 'key=drafts/1', { filename: 'a' }, null],
+      ['a deleted object', `key=${gone.key}`, { filename: 'a' }, null],
+      ['another version', 'key=photos/1.jpg', { filename: 'a', attemptId: draft.id }, null],
+      ['no change', 'key=photos/1.jpg', { filename: null, size: 5 }, 'body'],
+      ['a filename that no upload may have', 'key=photos/1.jpg', { filename: '' }, 'filename'],
+      ['an invalid media type', 'key=photos/1.jpg', { contentType: 'png' }, 'contentType'],
+      ['invalid metadata', 'key=photos/1.jpg', { setMetadata: { a: 5 } }, 'setMetadata'],
+      ['metadata in two ways', 'key=photos/1.jpg', { metadata: null, setMetadata: {} }, 'setMetadata'],
+      ['a bucket with an id', `id=${photo.id}&bucket=files`, { filename: 'a' }, 'bucket'],
+      ['no key', '', { filename: 'a' }, 'key'],
+      ['no JSON', 'key=photos/1.jpg', [], 'body'],
+    ])('refuses to change %s', async (_what, path, json, field) => {
+      const refused = await exchange(baseURL, { request: `PATCH /db/object?${path}`, json })
+      const expected = field === null ? errorOf('OBJECT_NOT_FOUND') : errorOf('VALIDATION_ERROR', field)
+      expect([refused.status, refused.json]).toEqual([field === null ? 404 : 400, expected])
+    })
+
+    it('refuses a change without the content type of JSON, or of a caller who is not signed in', async () => {
+      const request = 'PATCH /db/object?key=photos/1.jpg'
+      const simple = await exchange(baseURL, { request, body: '{"filename":"a"}' })
+      expect(simple.json).toEqual(errorOf('VALIDATION_ERROR', 'body'))
+      expect((await exchange(baseURL, { request, json: { filename: 'a' }, as: null })).status).toBe(401)
+    })
+
+    it('allows only the methods that a path has', async () => {
+      expect((await exchange(baseURL, { request: 'PUT /db/object' })).headers.get('allow')).toBe(
+        'GET, HEAD, PATCH',
+      )
       for (const method of ['OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']) {
-        for (const path of ['/db/objects', '/db/objects?limit=0', '/db/object']) {
+        for (const path of ['/db/objects', '/db/objects?limit=0']) {
           const { status, headers, json } = await exchange(baseURL, {
             request: `${method} ${path}`,
             as: null,

@@ -122,6 +122,8 @@ export function sharingServer() {
   return serverOver(memoryAdapter({ objects: Object.values(rows) }), {}, true)
 }
 
+const update = { fields: ['filename', 'metadata', 'contentType'] } as const
+
 const sharing = {
   mayRead: ({ metadata }: StorageObject) => metadata?.['shared'] === 'yes',
   usageEndpoint: true,
@@ -136,7 +138,7 @@ function serverOver(
   return createS3Server({
     storage,
     bucket,
-    plugins: [db({ client, resolveScope: scopeOf, ...(shares && sharing) })],
+    plugins: [db({ client, resolveScope: scopeOf, update, ...(shares && sharing) })],
     onError: () => undefined,
   })
 }

@@ -65,6 +65,8 @@ export function describeSmokeTable(serve: Serve): void {
       })
 
       const query = `key=${encodeURIComponent(key)}`
+      const renamed = await send(`PATCH /db/object?${query}`, { filename: 'b' })
+      expect(renamed.json).toMatchObject({ object: { filename: 'b', size: 300_000 } })
       const file = await send(`GET /file?${query}&disposition=inline`)
       expect([file.status, file.text]).toEqual([302, ''])
       const location = new URL(file.headers.get('location')!, `${baseURL}/file`)

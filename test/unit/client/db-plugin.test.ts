@@ -122,3 +122,29 @@ describe('api.db.getUsage', () => {
     })
   })
 })
+
+describe('api.db.updateObject', () => {
+  it('changes the object with a key or an id, and returns it', async () => {
+    const { api, sent } = startClient({ update: { fields: ['filename', 'metadata', 'contentType'] } })
+    const object = await api.upload(new File(['1'], '1.txt', { type: 'text/plain' }))
+    const { id, key } = object
+    const renamed = { ...object, filename: 'Report.txt' }
+    expect(await api.db.updateObject({ ...object, filename: 'Report.txt', attemptId: id })).toEqual(renamed)
+    expect(sent.at(-1)?.target).toBe(`/api/s3/db/object?key=${encodeURIComponent(key)}&bucket=files`)
+    const change = { contentType: 'text/html', setMetadata: { album: 'Summer', none: null } }
+    expect(await api.db.updateObject({ id, ...change })).toEqual({ ...renamed, contentType: 'text/html' })
+    expect((await api.db.updateObject({ id, metadata: null })).filename).toBe('Report.txt')
+  })
+
+  it('rejects with the errors of the server', async () => {
+    const { api, as } = startClient({ update: true })
+    const { id } = await api.upload(new File(['1'], '1.txt'))
+    const filename = 'stolen'
+    expect(await rejectionOf(as('grace').db.updateObject({ id, filename }))).toMatchObject({
+      ...{ code: 'OBJECT_NOT_FOUND', method: 'PATCH', path: '/db/object' },
+    })
+    expect(await rejectionOf(api.db.updateObject({ id, metadata: {} }))).toMatchObject({
+      params: { field: 'metadata' },
+    })
+  })
+})

@@ -15,6 +15,7 @@ import { stubLocalStorage } from './local-storage.js'
 export interface ServerFixtureOptions {
   readonly quota?: Quota
   readonly usageEndpoint?: boolean
+  readonly update?: DbOptions['update']
   readonly routes?: S3ServerOptions['routes']
   readonly multipart?: S3ServerOptions['multipart']
   readonly onError?: ErrorListener
@@ -31,7 +32,7 @@ export function startServer(options: ServerFixtureOptions = {}) {
     stubLocalStorage()
     onTestFinished(() => void vi.unstubAllGlobals())
   }
-  const { quota, usageEndpoint, routes, multipart, onError, now, baseURL } = options
+  const { quota, usageEndpoint, update, routes, multipart, onError, now, baseURL } = options
   const objects: StorageObjectStore = memoryAdapter({ ...(now && { now }) })
   const storage = memoryStorage({ now: now ?? null, baseURL: baseURL ?? null })
   const server = createS3Server({
@@ -43,6 +44,7 @@ export function startServer(options: ServerFixtureOptions = {}) {
         resolveScope: (request) => request.headers.get('x-user'),
         quota: quota ?? null,
         usageEndpoint: usageEndpoint ?? null,
+        update: update ?? null,
       }),
     ],
     ...(routes && { routes }),

@@ -89,13 +89,20 @@ const verbs: Record<string, Ask> = {
   delete: (caller, { key }) => caller.delete(key),
   'db.getObject': (caller, target) => caller.send('GET', named('/db/object', target)),
   'db.getObject by id': (caller, { id }) => caller.send('GET', `/db/object?id=${id}`),
+  'db.updateObject': (caller, target) =>
+    caller.send('PATCH', named('/db/object', target), { filename: 'stolen', attemptId: target.id }),
+  'db.updateObject at a key': (caller, target) =>
+    caller.send('PATCH', named('/db/object', target), { metadata: null, contentType: 'text/html' }),
+  'db.updateObject by id': (caller, { id }) =>
+    caller.send('PATCH', `/db/object?id=${id}`, { setMetadata: { stolen: 'yes' } }),
   'db.getUsage': (caller) => caller.send('GET', '/db/usage'),
   'db.listObjects of active': (caller) => caller.send('GET', '/db/objects'),
   'db.listObjects of pending': (caller) => caller.send('GET', '/db/objects?status=pending'),
   'db.listObjects of deleted': (caller) => caller.send('GET', '/db/objects?status=deleted'),
 }
 
-const empty = startService({ routes, usageEndpoint: true })
+const update = { fields: ['filename', 'metadata', 'contentType'] } as const
+const empty = startService({ routes, usageEndpoint: true, update })
 const ofMissing: Record<string, ReturnType<typeof seen>> = {}
 /** Returns the response for a missing object, which depends on neither the rule nor the state of a key. */
 const seenOfMissing = (verb: string, scope: string | null) =>
@@ -149,7 +156,7 @@ describe.each(Object.entries(rules))("with %s, another scope's object", (_, { ma
       const guarded: unknown[] = []
       const guard = ({ scope }: { scope?: string | null }) => guarded.push(scope)
       const service = startService({
-        ...{ routes, mayRead, usageEndpoint: true },
+        ...{ routes, mayRead, usageEndpoint: true, update: { ...update, guard } },
         ...(!shows && { download: { guard }, delete: { guard } }),
       })
       const target = await make(service.as('user:2'))
@@ -176,7 +183,7 @@ describe.each(Object.entries(rules))("with %s, another scope's object", (_, { ma
 
 describe("the caller's own object", () => {
   it.each(['deleted', 'released'])('that is %s looks like a missing object', async (state) => {
-    const owner = startService({ routes, usageEndpoint: true }).as('user:2')
+    const owner = startService({ routes, usageEndpoint: true, update }).as('user:2')
     const target = await states[state]!(owner)
     for (const [verb, ask] of Object.entries(verbs)) {
       if (verb === 'db.listObjects of deleted') continue
@@ -193,10 +200,11 @@ describe("the caller's own object", () => {
     ['file', [404, 404, 404, 302, 302, 302, 404, 404]],
     ['delete', [204, 204, 204, 204, 204, 204, 404, 404]],
     ['db.getObject', [200, 200, 200, 200, 200, 200, 404, 404]],
+    ['db.updateObject at a key', [404, 404, 404, 200, 200, 200, 404, 404]],
   ])('is found by %s in these states: %j', async (verb, expected) => {
     const statuses = []
     for (const make of Object.values(states)) {
-      const owner = startService({ routes }).as('user:2')
+      const owner = startService({ routes, update }).as('user:2')
       statuses.push((await verbs[verb]!(owner, await make(owner))).status)
     }
     expect(statuses).toEqual(expected)

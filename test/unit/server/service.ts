@@ -49,6 +49,8 @@ export type ServiceOptions = Partial<Omit<S3ServerOptions, 'plugins' | 'storage'
   readonly resolveScope?: DbOptions['resolveScope']
   readonly mayRead?: DbOptions['mayRead']
   readonly usageEndpoint?: boolean
+  readonly update?: DbOptions['update']
+  readonly visibleMetadata?: readonly string[]
 }
 
 export interface Reported {
@@ -58,8 +60,18 @@ export interface Reported {
 }
 
 export function startService(options: ServiceOptions = {}) {
-  const { quota, hooks, pendingTtlSeconds, deleteMode, resolveScope, mayRead, usageEndpoint, ...others } =
-    options
+  const {
+    quota,
+    hooks,
+    pendingTtlSeconds,
+    deleteMode,
+    resolveScope,
+    mayRead,
+    usageEndpoint,
+    update,
+    visibleMetadata,
+    ...others
+  } = options
   const { clock = new ManualClock(), storage: _, objects: __, ...rest } = others
   const { now } = clock
   const memory = memoryStorage({ now })
@@ -78,6 +90,8 @@ export function startService(options: ServiceOptions = {}) {
     ...(deleteMode && { deleteMode }),
     mayRead: mayRead ?? null,
     usageEndpoint: usageEndpoint ?? null,
+    update: update ?? null,
+    visibleMetadata: visibleMetadata ?? null,
   })
   const s3 = createS3Server({ bucket: BUCKET, ...rest, storage, plugins: [plugin], onError, now })
   return {

@@ -1,6 +1,8 @@
+import { MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../../../core/store/validation/metadata.js'
 import { ARGUMENTS, parameters } from './arguments.js'
 import { setRemovedAt } from './events.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
+import { mergeMetadata } from './metadata.js'
 import { objectText } from './rows.js'
 import { changeOf, charge, lockUsage, NOTHING, OWNERS, refusalText, refuse, USAGE, usageOf } from './usage.js'
 
@@ -41,9 +43,19 @@ CREATE OR REPLACE FUNCTION {schema}.update_v1(
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
   answer text;
+  entries bigint;
+  bytes bigint;
 BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   IF a.id IS NULL OR a.scope <> p_scope OR a.attempt_id <> p_attempt_id THEN
     RETURN '{"outcome":"updated"}';
+  END IF;
+  IF p_set_metadata IS NOT NULL THEN${mergeMetadata({ before: 'a.metadata', changes: 'p_set_metadata', into: ['p_metadata', 'entries', 'bytes'] })}
+    IF entries > ${MAX_METADATA_ENTRIES} THEN
+      RETURN '{"outcome":"metadata-entries","got":"' || entries || '"}';
+    ELSIF bytes > ${MAX_METADATA_BYTES} THEN
+      RETURN '{"outcome":"metadata-bytes","got":"' || bytes || '"}';
+    END IF;
+    p_sets_metadata := true;
   END IF;
   IF (p_sets_filename AND a.filename IS DISTINCT FROM p_filename)
     OR (p_sets_content_type AND a.content_type IS DISTINCT FROM p_content_type)

@@ -66,6 +66,8 @@ export interface WriteResult {
   readonly reserved?: string
   /** How much the sum would have grown. */
   readonly requested?: string
+  /** The number of entries or bytes that the metadata would have had. */
+  readonly got?: string
 }
 
 export function readWriteResult(text: string | null | undefined): WriteResult {

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../../json.js'
 import { namesOf, unknownName, type KnownNames } from '../../known-names.js'
 import { ATTEMPT_ID } from '../attempt-id.js'
-import type { ObjectMetadata, Quota, StorageObject } from '../records.js'
+import type { MetadataChanges, ObjectMetadata, Quota, StorageObject } from '../records.js'
 import {
   checkAttemptId,
   checkBoolean,
@@ -19,7 +19,12 @@ import {
   type QuotaLimits,
   type TextField,
 } from '../validation/checks.js'
-import { checkMetadata, MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../validation/metadata.js'
+import {
+  checkMetadata,
+  checkMetadataChanges,
+  MAX_METADATA_BYTES,
+  MAX_METADATA_ENTRIES,
+} from '../validation/metadata.js'
 
 /** What a field holds, for those who store it. Only reads have a `position`, and only claims of events have `texts`. */
 export type FieldKind =
@@ -196,6 +201,18 @@ export const metadata = required<ObjectMetadata>(
     description: `Names and values together at most ${MAX_METADATA_BYTES} bytes of UTF-8.`,
   },
   (_, value) => checkMetadata(value),
+)
+
+export const metadataChanges = required<MetadataChanges>(
+  'metadata',
+  {
+    type: 'object',
+    additionalProperties: { type: ['string', 'null'] },
+    description:
+      `Names to set, and with \`null\` to remove. What is left has at most ${MAX_METADATA_ENTRIES} names, with their values ` +
+      `at most ${MAX_METADATA_BYTES} bytes of UTF-8.`,
+  },
+  checkMetadataChanges,
 )
 
 export const futureDate: RequiredField<Date> = {

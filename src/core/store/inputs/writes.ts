@@ -6,6 +6,7 @@ import {
   date,
   futureDate,
   metadata,
+  metadataChanges,
   oneOf,
   optional,
   quota,
@@ -86,15 +87,20 @@ export const REMOVE = {
 export interface RemoveInput extends InputOf<typeof REMOVE> {}
 export interface RemoveCommand extends CommandOf<typeof REMOVE> {}
 
-/** Which object an update changes. */
+/** Which object an update changes, and the changes that depend on what it has. */
 export const UPDATE = {
   ...REFERENCE,
   scope: optional(text('scope')),
   /** Only this attempt: changes nothing if another one has taken its place. */
   attemptId: optional(attemptId),
+  /**
+   * Sets single names of the metadata, and removes those with `null`. The others stay, whoever else changes them at the same time.
+   * `{}` changes nothing. Not together with `metadata`.
+   */
+  setMetadata: optional(metadataChanges),
 }
 
-/** What an update can change. */
+/** The fields that an update can set. */
 export const CHANGES = {
   /** `null` clears it. */
   filename: optional(text('filename')),
@@ -108,30 +114,47 @@ export const CHANGES = {
 const UPDATE_INPUT = { ...UPDATE, ...CHANGES }
 type Changes = { readonly [Name in keyof typeof CHANGES]: InputOf<typeof CHANGES>[Name] }
 
+type SetMetadata = Pick<InputOf<typeof UPDATE>, 'setMetadata'>
+
 /** Requires one field to be named, and allows the others to be left out. */
 type AtLeast<Name extends keyof Changes> = Required<Pick<Changes, Name>> & Partial<Changes>
 
 /**
- * Sets at least one of `filename`, `contentType`, `metadata` and `eTag`. A field that is left out or `undefined` keeps its
- * value. One of the four must be named, even if its value may be `undefined`; a call in which all four are is refused.
+ * Sets at least one of `filename`, `contentType`, `metadata`, `setMetadata` and `eTag`. A field that is left out or `undefined` keeps
+ * its value. One of the five must be named, even if its value may be `undefined`; a call in which all five are is refused.
  */
 export type UpdateInput = InputOf<typeof UPDATE> &
-  (AtLeast<'filename'> | AtLeast<'contentType'> | AtLeast<'metadata'> | AtLeast<'eTag'>)
+  (
+    | AtLeast<'filename'>
+    | AtLeast<'contentType'>
+    | AtLeast<'metadata'>
+    | AtLeast<'eTag'>
+    | (Required<SetMetadata> & Partial<Changes>)
+  )
 
+/** If `setMetadata` is not `null`, it has at least one name, and `changes` have no `metadata`. */
 export interface UpdateCommand extends CommandOf<typeof UPDATE> {
-  /** The fields to set, at least one. `null` clears a field, and a field that is left out keeps its value. */
+  /** The fields to set. `null` clears a field, and a field that is left out keeps its value. */
   readonly changes: Partial<ReadOf<typeof CHANGES>>
 }
 
 export function updateCommand(input: UpdateInput, now: Date): UpdateCommand {
   refuseUnknown(UPDATE_INPUT, input)
-  const target = readFields(UPDATE, input, now)
+  const { setMetadata, ...target } = readFields(UPDATE, input, now)
   const names = (Object.keys(CHANGES) as (keyof typeof CHANGES)[]).filter((name) => input[name] !== undefined)
-  if (names.length === 0) {
-    throw invalid('input', 'must have at least one of filename, contentType, metadata and eTag.')
+  if (names.length === 0 && setMetadata === null) {
+    throw invalid('input', 'must have at least one of filename, contentType, metadata, setMetadata and eTag.')
+  }
+  if (setMetadata !== null && names.includes('metadata')) {
+    throw invalid('setMetadata', 'must not be given together with metadata.')
   }
   const changes = names.map((name) => [name, CHANGES[name].read(input[name], name, now)])
-  return { ...target, changes: Object.fromEntries(changes) as UpdateCommand['changes'], now }
+  return {
+    ...target,
+    setMetadata: setMetadata !== null && Object.keys(setMetadata).length > 0 ? setMetadata : null,
+    changes: Object.fromEntries(changes) as UpdateCommand['changes'],
+    now,
+  }
 }
 
 export const TRANSFER = {

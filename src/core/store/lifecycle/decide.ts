@@ -71,6 +71,7 @@ const DONE: Readonly<Partial<Record<KeyWrite['kind'], string>>> = {
   setUploadId: 'set',
   confirm: 'confirmed',
   adopt: 'adopted',
+  update: 'updated',
   transfer: 'transferred',
 }
 

@@ -1,6 +1,7 @@
 import type * as driver from '../driver.js'
 import type { RecordedChange } from '../events.js'
-import type { ObjectMetadata, ObjectReference, ScopeUsage, StorageObject } from '../records.js'
+import type { ObjectReference, ScopeUsage, StorageObject } from '../records.js'
+import { mergeMetadata, refuseExcess, sameMetadata } from './metadata.js'
 import { NO_USAGE, refuseGrowth } from './usage.js'
 import {
   endOfAttempt,
@@ -211,12 +212,15 @@ function adoptedRow({ now, ...fields }: driver.AdoptCommand): TrackedRow {
 
 export function planUpdate(
   before: LiveRows,
-  { scope, attemptId, changes, now }: driver.UpdateCommand,
-): KeyChange | Unchanged<StorageObject | null> {
+  { scope, attemptId, setMetadata, changes, now }: driver.UpdateCommand,
+): KeyChange | Unchanged<StorageObject | null> | driver.MetadataRefusal {
   const { active, pending } = before
   if (active === null || (scope !== null && active.scope !== scope)) return UNCHANGED
   if (attemptId !== null && active.attemptId !== attemptId) return UNCHANGED
-  const row: TrackedRow = { ...active, ...changes, updatedAt: now }
+  const merged = setMetadata && { metadata: mergeMetadata(active.metadata, setMetadata) }
+  const refusal = merged && refuseExcess(merged.metadata)
+  if (refusal) return refusal
+  const row: TrackedRow = { ...active, ...changes, ...merged, updatedAt: now }
   if (sameDescription(active, row)) return { outcome: 'unchanged', row: active }
   const after: LiveRows = { active: row, pending }
   const event: RecordedChange = { type: 'updated', object: row, previous: active }
@@ -226,14 +230,6 @@ export function planUpdate(
 function sameDescription(a: StorageObject, b: StorageObject): boolean {
   const fields = ['filename', 'contentType', 'eTag'] as const
   return fields.every((field) => a[field] === b[field]) && sameMetadata(a.metadata, b.metadata)
-}
-
-/** Compares names and values, in any order. */
-export function sameMetadata(a: ObjectMetadata | null, b: ObjectMetadata | null): boolean {
-  if (a === null || b === null) return a === b
-  const entries = Object.entries(a)
-  if (entries.length !== Object.keys(b).length) return false
-  return entries.every(([name, value]) => Object.hasOwn(b, name) && b[name] === value)
 }
 
 export function planTransfer(

@@ -33,6 +33,9 @@ describe('GET /db/objects', () => {
     const listByScope = vi.fn((input: ListByScopeInput) => client.listByScope(input))
     await requester({ ...client, listByScope })(`${LIST}?limit=7`)
     expect(listByScope.mock.calls).toMatchObject([[{ scope: 'user:1', limit: 7, withMetadata: false }]])
+    const visibleMetadata: string[] = []
+    await requester({ ...client, listByScope }, { visibleMetadata })(LIST)
+    expect(listByScope.mock.lastCall).toMatchObject([{ withMetadata: false }])
   })
 })
 
@@ -76,5 +79,33 @@ describe('GET /db/usage', () => {
     [async (scope) => ({ maxFiles: scope === 'user:1' ? 3 : 4 }), { maxFiles: 3 }],
   ])('returns the limits that there are: %o', async (quota, limits) => {
     expect((await ask({ quota })).body).toEqual({ usage, quota: limits })
+  })
+})
+
+describe('visibleMetadata', () => {
+  const hidden = JSON.parse('{"__proto__":"p","album":"Summer","secret":"s","":"e"}') as Record<
+    string,
+    string
+  >
+  const client = memoryAdapter({
+    now: () => NOON,
+    objects: [object(1, { metadata: hidden }), object(2, { metadata: { secret: 's' } }), object(3)],
+  })
+  const visibleMetadata = ['album', 'uploader', '__proto__', 'toString', '']
+  const shown = JSON.parse('{"__proto__":"p","album":"Summer","":"e"}') as Record<string, string>
+
+  it('shows these names and no others, and nothing of an object that has none', async () => {
+    const ask = requester(client, { visibleMetadata, update: true })
+    const { objects } = listOf(await ask(LIST))
+    expect(objects.map(({ metadata }) => metadata)).toEqual([undefined, undefined, shown])
+    expect(objects.filter((each) => 'metadata' in each)).toHaveLength(1)
+    expect((await ask(`${GET}?key=key+1`)).body).toMatchObject({ object: { metadata: shown } })
+    expect((await ask(`${GET}?key=key+2`)).body).not.toHaveProperty('object.metadata')
+  })
+
+  it('is absent without the option', async () => {
+    const ask = requester(client)
+    expect((await ask(`${GET}?key=key+1`)).body).not.toHaveProperty('object.metadata')
+    expect(listOf(await ask(LIST)).objects.some((each) => 'metadata' in each)).toBe(false)
   })
 })

@@ -6,6 +6,7 @@ const GOOD: DbOptions = { client: memoryAdapter(), resolveScope: () => 'user:1' 
 const make = (options: unknown) => () => db({ ...GOOD, ...(options as Partial<DbOptions>) })
 const OPTIONAL = [
   ...['quota', 'pendingTtlSeconds', 'deleteMode', 'mayRead', 'usageEndpoint', 'bucket'],
+  ...['update', 'visibleMetadata'],
   ...['basePath', 'hooks', 'onError', 'now'],
 ]
 
@@ -35,6 +36,18 @@ describe('db()', () => {
     ['deleteMode', ['', 'Soft', 'purge', 5], '"soft" or "hard"'],
     ['mayRead', [true, 'all', {}], 'mayRead must be a function'],
     ['usageEndpoint', ['yes', 1, {}], 'true or false'],
+    ['update', ['yes', 1, []], 'update must be'],
+    ['update', [{ fields: [] }], 'update.fields must have at least one field'],
+    ['update', [{ fields: 'filename' }], 'update.fields must be an array'],
+    [
+      'update',
+      [{ fields: ['size'] }, { fields: [null] }],
+      'must be "filename" or "metadata" or "contentType"',
+    ],
+    ['update', [{ guard: true }], 'update.guard must be a function'],
+    ['update', [{ field: ['filename'] }], 'unknown option "update.field". Did you mean "update.fields"?'],
+    ['visibleMetadata', ['album', {}], 'visibleMetadata must be an array'],
+    ['visibleMetadata', [['album', 5]], 'visibleMetadata[1] must be a string'],
     ['bucket', ['', 5, 'b'.repeat(256)], 'a string of 1 to 255 characters'],
     ['bucket', ['a\0'], 'bucket must not contain a NUL character'],
     ['basePath', ['api', 5, '/a?b'], 'a path such as "/api/s3"'],

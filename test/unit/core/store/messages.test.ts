@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { StorageError } from '@svc/db'
+import { StorageError, type ObjectMetadata } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { shown } from '../../../../src/core/store/validation/checks.js'
 import { afterNoon, NOON } from '../settable-clock.js'
@@ -67,6 +67,23 @@ it('names the limit of a quota', async () => {
   expect(await reserve({ maxFiles: 0 })).toBe(
     'The quota of 0 files would be exceeded: 0 in use, 1 more requested.',
   )
+})
+
+it('names the limit that metadata would exceed', async () => {
+  const { id, ...at } = await store.reserve({ ...RESERVATION, metadata: { a: 'b' } })
+  await store.confirm({ bucket: at.bucket, key: at.key, id, size: 5 })
+  const update = (setMetadata: object, more = {}) =>
+    messageOf(
+      store.update({ bucket: at.bucket, key: at.key, setMetadata: setMetadata as ObjectMetadata, ...more }),
+    )
+  const names = Array.from({ length: 64 }, (_, index) => [`name ${index}`, ''] as const)
+  expect(await update(Object.fromEntries(names))).toBe('setMetadata must leave at most 64 entries (got 65).')
+  expect(await update({ c: 'd'.repeat(16_382) })).toBe(
+    'setMetadata must leave at most 16384 bytes of UTF-8 in total (got 16385).',
+  )
+  expect(await update({ c: 5 })).toBe('setMetadata must have strings or null as values (got 5 for "c").')
+  expect(await update([])).toBe('setMetadata must be an object of strings or null (got an array).')
+  expect(await update({}, { metadata: null })).toBe('setMetadata must not be given together with metadata.')
 })
 
 it('names the allowed values, and both places of a repeated id', async () => {

@@ -1,0 +1,136 @@
+import { StorageError } from '../errors.js'
+import type { Guard } from '../guards.js'
+import type { Call, OperationSteps } from '../http/endpoint.js'
+import { readNamedObject, type HttpField, type NamedObject, type SentValues } from '../http/fields.js'
+import { checkMediaType } from '../http/media-type.js'
+import { namesOf } from '../known-names.js'
+import type { RecordChange, ServerEnvironment } from '../plugin.js'
+import type { UpdateInput } from '../store/contract.js'
+import { attemptId, metadata, metadataChanges, NO_TIME, optional, text } from '../store/inputs/fields.js'
+import type { MetadataChanges, ObjectMetadata, StorageObject } from '../store/records.js'
+import { invalid } from '../store/validation/checks.js'
+import type { DbRecordKeeper } from './record-keeper.js'
+
+export const UPDATE_FIELDS = ['filename', 'metadata', 'contentType'] as const
+
+/** A field of a record that owners may change over HTTP. */
+export type UpdateField = (typeof UPDATE_FIELDS)[number]
+
+export interface DbUpdateOptions {
+  /** What `PATCH /db/object` may change. `metadata` includes `setMetadata`. Default: `['filename']`. */
+  readonly fields?: readonly UpdateField[] | null | undefined
+  /** Runs after the ownership check, before anything changes. Its context has a copy of the object. */
+  readonly guard?: Guard | null | undefined
+}
+
+/** Names an object by its key or its id, and what to change. */
+export interface DbUpdateInput {
+  readonly key?: string | null | undefined
+  /** Only with a key. Default: the bucket of the server or of `db()`. */
+  readonly bucket?: string | null | undefined
+  /** Counts without a key. */
+  readonly id?: string | null | undefined
+  /** Only this version: another one is `OBJECT_NOT_FOUND`. */
+  readonly attemptId?: string | null | undefined
+  readonly filename?: string | null | undefined
+  /** A media type. */
+  readonly contentType?: string | null | undefined
+  /** Replaces the metadata as a whole. `null` clears it. */
+  readonly metadata?: ObjectMetadata | null | undefined
+  /** Sets single names, and removes those with `null`. Not together with `metadata`. */
+  readonly setMetadata?: MetadataChanges | null | undefined
+}
+
+export const UPDATE_INPUT = namesOf<DbUpdateInput>({
+  ...{ key: true, bucket: true, id: true, attemptId: true },
+  ...{ filename: true, contentType: true, metadata: true, setMetadata: true },
+})
+
+const CHANGES = {
+  filename: optional(text('filename')),
+  contentType: optional({ ...text('contentType'), read: (value: unknown) => checkMediaType(value) }),
+  metadata: optional(metadata),
+  setMetadata: optional(metadataChanges),
+} satisfies { readonly [Name in keyof RecordChange]-?: HttpField }
+
+const NAMES = Object.keys(CHANGES) as readonly (keyof RecordChange)[]
+
+const ATTEMPT = optional(attemptId)
+
+function namesOfFields(fields: readonly UpdateField[]): readonly (keyof RecordChange)[] {
+  return NAMES.filter((name) => fields.includes(name === 'setMetadata' ? 'metadata' : name))
+}
+
+/** Returns the fields of the JSON body. */
+export function updateFields(fields: readonly UpdateField[]): Readonly<Record<string, HttpField>> {
+  const changes = namesOfFields(fields).map((name): [string, HttpField] => [name, CHANGES[name]])
+  return { attemptId: ATTEMPT, ...Object.fromEntries(changes) }
+}
+
+/** A validated update: which object, and what to change. */
+export interface UpdateRequest {
+  readonly named: NamedObject
+  readonly attemptId: string | null
+  readonly change: RecordChange
+}
+
+/**
+ * Reads an update. `named` has the object, and `sent` the change, of which only `fields` are allowed.
+ * @throws StorageError `VALIDATION_ERROR`, also for a field that is not allowed, or if there is none (`body`).
+ */
+export function readUpdate(
+  named: SentValues,
+  sent: SentValues,
+  defaultBucket: string | null,
+  fields: readonly UpdateField[],
+): UpdateRequest {
+  const allowed = namesOfFields(fields)
+  const change: Record<string, unknown> = {}
+  for (const name of NAMES) {
+    const value = sent.get(name)
+    // Only metadata can be cleared.
+    if (value === undefined || (value === null && name !== 'metadata')) continue
+    if (!allowed.includes(name)) throw invalid(name, `can't be changed. Allowed are ${allowed.join(', ')}.`)
+    change[name] = CHANGES[name].read(value, name, NO_TIME)
+  }
+  if (Object.keys(change).length === 0) throw invalid('body', `must have one of ${allowed.join(', ')}.`)
+  if ('metadata' in change && 'setMetadata' in change) {
+    throw invalid('setMetadata', 'must not be given together with metadata.')
+  }
+  return {
+    named: readNamedObject(named, defaultBucket),
+    attemptId: ATTEMPT.read(sent.get('attemptId'), 'attemptId', NO_TIME),
+    change,
+  }
+}
+
+export type UpdateSteps = OperationSteps<UpdateRequest, StorageObject, string, StorageObject>
+
+/** The steps of an update by an owner, after its input. */
+export function updateSteps(
+  records: DbRecordKeeper,
+  guard: Guard | null,
+  acceptChange: ServerEnvironment['acceptChange'],
+): UpdateSteps {
+  return {
+    async own({ named, attemptId }, { scope }) {
+      const { objects } = records
+      const found = await ('id' in named
+        ? objects.findById({ id: named.id, scope })
+        : objects.findActive({ bucket: named.bucket, key: named.key, scope }))
+      const isNamed = found?.status === 'active' && found.scope === scope
+      if (isNamed && (attemptId === null || found.attemptId === attemptId)) return found
+      throw new StorageError('OBJECT_NOT_FOUND')
+    },
+    guard: (_, object) => {
+      const { bucket, key, route, size } = object
+      return { guards: [guard], context: { bucket, key, route, size, object } }
+    },
+    async act({ change }, object, { request, scope }: Call) {
+      const { bucket, key, attemptId } = object
+      const accepted = (await acceptChange?.(object, change, { request, scope })) ?? change
+      // Returns null if another version has taken the place of the one that was checked.
+      return records.update({ bucket, key, scope, attemptId, ...accepted } as UpdateInput)
+    },
+  }
+}
