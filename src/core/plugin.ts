@@ -81,8 +81,8 @@ export interface ReadAccess {
 }
 
 /**
- * What the server needs from the plugin that keeps records. Hooks run after the database has committed the change. Calls of
- * `s3.files` and of jobs have no request.
+ * What the server needs from the plugin that keeps records. Its own three writes call the hooks, after the database has committed the
+ * change. Those of `objects` call none. Calls of `s3.files` and of jobs have no request.
  */
 export interface RecordKeeper {
   readonly objects: StorageObjectStore

@@ -2,7 +2,6 @@ import { essenceOf, servableMediaType } from '../core/http/media-type.js'
 import type { Disposition, SignDownloadInput } from '../core/object-storage.js'
 import { timeOfAttempt } from '../core/store/attempt-id.js'
 import type { StorageObject } from '../core/store/records.js'
-import { EXPIRED, notFound } from './attempts/errors.js'
 
 /** Default lifetime of a signed URL, in seconds. */
 export const DEFAULT_URL_SECONDS = 900
@@ -51,13 +50,6 @@ export function presentationOf(
 
 /** How long an upload may continue after its URL has expired, in addition to its transfer time, in seconds. */
 export const GRACE_SECONDS = 60 * 60
-
-/** Returns when a URL that is signed now expires. @throws StorageError `OBJECT_NOT_FOUND` if its reservation has expired. */
-export function urlExpiry({ expiresAt }: StorageObject, urlSeconds: number, now: Date): Date {
-  if (expiresAt === null || expiresAt <= now) throw notFound(EXPIRED)
-  const urlEnd = secondsAfter(now, urlSeconds)
-  return urlEnd < expiresAt ? urlEnd : expiresAt
-}
 
 /**
  * Returns when the upload URL of an attempt has expired, by every clock of the processes. It may be signed later than the attempt

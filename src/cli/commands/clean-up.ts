@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { MAX_FAILURES, type JobFailure } from '../../server/jobs/job.js'
 import { runCleanUp } from '../../server/jobs/clean-up.js'
-import { pause } from '../../server/events/waits.js'
+import { pause } from '../../server/waits.js'
 import { bucketText, withBucket, withWriteOptions, type WriteOptions } from '../bucket.js'
 import type { Cli } from '../cli.js'
 import { EXIT, Interrupted, type ExitCode } from '../exit.js'

@@ -3,6 +3,7 @@ import type { ErrorContext } from '../../core/reporter.js'
 import { createAttemptId } from '../../core/store/attempt-id.js'
 import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
+import { EXPIRED, notFound } from './errors.js'
 import type { UploadKeys } from './keys.js'
 import { settleReservation, SETTLED_AT_ONCE } from './settle.js'
 import type { ServerDependencies } from '../dependencies.js'
@@ -31,6 +32,13 @@ export function uploadReservationSeconds(
   pendingTtlSeconds: number,
 ): number {
   return Math.min(pendingTtlSeconds, urlSeconds + GRACE_SECONDS + Math.ceil(size / SLOWEST_CONNECTION))
+}
+
+/** Returns when a URL that is signed now expires. @throws StorageError `OBJECT_NOT_FOUND` if its reservation has expired. */
+export function urlExpiry({ expiresAt }: StorageObject, urlSeconds: number, now: Date): Date {
+  if (expiresAt === null || expiresAt <= now) throw notFound(EXPIRED)
+  const urlEnd = secondsAfter(now, urlSeconds)
+  return urlEnd < expiresAt ? urlEnd : expiresAt
 }
 
 export interface ReservationTerms {
@@ -107,15 +115,15 @@ async function settleExpired(
   const expired = await dependencies.records.objects.listExpired({ scope, limit: SETTLED_PER_REQUEST })
   const known = expired.filter(({ bucket }) => dependencies.buckets.has(bucket))
   let settled = expired.length === 0
-  await workThrough(known, SETTLED_AT_ONCE, async (row) => {
-    try {
-      await settleReservation(dependencies, row, 'confirm', context.request?.signal)
-      return (settled = true)
-    } catch (error) {
-      dependencies.report(error, context)
-      return false
-    }
-  })
+  await workThrough(known, SETTLED_AT_ONCE, (row) =>
+    settleReservation(dependencies, row, 'confirm', context.request?.signal).then(
+      () => (settled = true),
+      (error: unknown) => {
+        dependencies.report(error, context)
+        return false
+      },
+    ),
+  )
   return settled
 }
 

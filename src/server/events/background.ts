@@ -8,7 +8,7 @@ import {
   type EventSource,
 } from './delivery.js'
 import type { RecordingCheck } from './recording-check.js'
-import { startTimer } from './waits.js'
+import { startTimer } from '../waits.js'
 import { WaitingObjects, type ChangedObject } from './waiting-objects.js'
 
 type Delivered = Extract<DeliveryResult, { readonly outcome: 'delivered' }>

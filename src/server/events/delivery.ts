@@ -4,7 +4,7 @@ import type { SettledEvent, StoredEvent } from '../../core/store/events.js'
 import { inFull } from '../../core/store/store-parts.js'
 import type { Brake } from './brake.js'
 import { SettlementQueue } from './settlement-queue.js'
-import { nextTurn, startTimer } from './waits.js'
+import { nextTurn, startTimer } from '../waits.js'
 
 /** What an event handler gets besides the event. */
 export interface EventContext {

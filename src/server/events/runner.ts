@@ -6,7 +6,7 @@ import { Brake } from './brake.js'
 import { EventDelivery, STOP_SECONDS, type DeliveryResult, type EventSource } from './delivery.js'
 import { OwnerTurns } from './owner-turns.js'
 import { RecordingCheck } from './recording-check.js'
-import { pause, startTimer, Wakeup } from './waits.js'
+import { pause, startTimer, Wakeup } from '../waits.js'
 
 /** The operation that errors of delivery are reported under. */
 export const OPERATION = 'deliverEvents'

@@ -1,5 +1,5 @@
 import { DEFAULT_PART_SIZE } from '../attempts/parts.js'
-import { startTimer } from '../events/waits.js'
+import { startTimer } from '../waits.js'
 
 /** The bytes of parts that all calls of `files.put` in a process hold. */
 const MAX_BYTES = 128 * 1024 ** 2

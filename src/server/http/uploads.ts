@@ -5,12 +5,12 @@ import {
   releaseOnFailure,
   reserveUpload,
   uploadReservationSeconds,
+  urlExpiry,
   type UploadRequest,
 } from '../attempts/begin.js'
 import { confirmUpload } from '../attempts/confirm.js'
 import { attemptNotFound } from '../attempts/errors.js'
 import { abortMultipartUpload } from '../objects.js'
-import { urlExpiry } from '../url-terms.js'
 import { completeInBucket } from '../attempts/parts.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'

@@ -46,7 +46,8 @@ export class ItemRun {
     work: (item: Item) => Promise<Result>,
     onDone?: (item: Item, settled: PromiseSettledResult<Result>) => void,
   ): Promise<void> {
-    const { signal, concurrency, isEndedBy = concernsEveryItem } = this.#options
+    const { operation, report, concurrency, signal, onProgress, total } = this.#options
+    const { isEndedBy = concernsEveryItem } = this.#options
     let ended: { readonly error: unknown } | null = null
     for await (const page of pages) {
       if (signal?.aborted) return
@@ -63,8 +64,9 @@ export class ItemRun {
         }
         results[index] = settled
         for (let next; (next = results[doneUpTo]); doneUpTo++) onDone?.(page[doneUpTo]!, next)
-        this.#done++
-        this.#showProgress()
+        const { after } = this
+        const known = { ...(total !== undefined && { total }), ...(after !== null && { after }) }
+        showProgress(onProgress, { done: ++this.#done, ...known }, report, operation)
         return !signal?.aborted
       })
       if (ended) throw (ended as { readonly error: unknown }).error
@@ -78,16 +80,6 @@ export class ItemRun {
     report(error, { operation })
     this.failures++
     if (this.failed.length < MAX_FAILURES) this.failed.push({ bucket, key, error })
-  }
-
-  #showProgress(): void {
-    const { onProgress, report, operation, total } = this.#options
-    const progress = {
-      done: this.#done,
-      ...(total !== undefined && { total }),
-      ...(this.after !== null && { after: this.after }),
-    }
-    showProgress(onProgress, progress, report, operation)
   }
 }
 

@@ -3,7 +3,7 @@ import { OptionChecks } from '../../core/option-checks.js'
 import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
-import { pause } from '../events/waits.js'
+import { pause } from '../waits.js'
 import { cleanUp, type CleanUpResult } from './clean-up.js'
 import {
   concurrencyOption,

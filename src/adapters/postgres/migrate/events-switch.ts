@@ -1,8 +1,8 @@
 import { EVENTS_SWITCH, FIND_SWITCH } from '../sql/events.js'
 import type { SchemaName } from '../sql/statement.js'
-import { MIGRATION_LOCK } from '../sql/fragments.js'
 import { relation } from '../sql/tables.js'
 import { changeText } from './additions.js'
+import { MIGRATION_LOCK } from './version.js'
 
 /** The triggers that record events: what they follow, and which rows are active. Nothing else calls their function. */
 const TRIGGERS = [

@@ -18,9 +18,9 @@ import {
   lockBlock,
 } from './additions.js'
 import { REPLACE_FOREIGN_TRIGGERS, switchEventsText } from './events-switch.js'
-import { lockOf, MIGRATION_LOCK } from '../sql/fragments.js'
+import { lockOf } from '../sql/fragments.js'
 import { objectValueIn } from '../sql/rows.js'
-import { TOLD_VERSION } from './version.js'
+import { MIGRATION_LOCK, TOLD_VERSION } from './version.js'
 
 /** A setting of the transaction with the version that {@link migrationBlock} found. */
 const FOUND_VERSION = 'svc_db.found_version'

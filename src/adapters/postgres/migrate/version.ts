@@ -4,6 +4,9 @@ import { type SchemaName, statement } from '../sql/statement.js'
 import { EVENTS_SEQUENCE, FIND_SWITCH } from '../sql/events.js'
 import { relation, TYPES } from '../sql/tables.js'
 
+/** The lock of migrations of all versions. It is a pair of numbers, which Postgres keeps apart from single ones. */
+export const MIGRATION_LOCK = `pg_advisory_xact_lock(hashtext('@svc/db migration'), hashtext({schema-literal}))`
+
 /** The version of a migrated schema and the lowest version of the code that may use it. */
 export type SchemaVersion = Awaited<ReturnType<typeof readVersion>>
 

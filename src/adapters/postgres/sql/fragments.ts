@@ -28,9 +28,6 @@ export const WRITABLE = `
 export const lockOf = (bucket: string, key: string) =>
   `pg_catalog.hashtextextended({schema-literal} || E'\\x1f' || ${bucket} || E'\\x1f' || ${key} COLLATE "C", 0)`
 
-/** The lock of migrations of all versions. It is a pair of numbers, which Postgres keeps apart from single ones. */
-export const MIGRATION_LOCK = `pg_advisory_xact_lock(hashtext('@svc/db migration'), hashtext({schema-literal}))`
-
 export const tryLock = (bucket: string, key: string) => `pg_try_advisory_xact_lock(${lockOf(bucket, key)})`
 
 /** Locks the key: until the end of the transaction, no other transaction changes its live rows. */
