@@ -108,6 +108,7 @@ export type {
   ConfirmInput,
   FindByIdInput,
   FindInput,
+  IterateByScopeInput,
   ListByScopeInput,
   ListEventsInput,
   ListExpiredInput,
