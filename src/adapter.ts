@@ -40,6 +40,7 @@ export type {
   FindQuery,
   ForgetLeftoverInput,
   ListAllLeftoversInput,
+  IterateByScopeInput,
   ListByScopeInput,
   ListDueLeftoversInput,
   ListDueLeftoversQuery,

@@ -120,6 +120,7 @@ export type {
   ConfirmInput,
   FindByIdInput,
   FindInput,
+  IterateByScopeInput,
   ListByScopeInput,
   ListEventsInput,
   ListExpiredInput,

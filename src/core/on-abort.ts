@@ -9,6 +9,15 @@ export function onAbort(signal: AbortSignal, listener: AbortListener): () => voi
   return () => void listeners.delete(listener)
 }
 
+/** Settles like a promise, or rejects with the reason of the signal as soon as that aborts. */
+export function unlessAborted<T>(signal: AbortSignal | null, promise: Promise<T>): Promise<T> {
+  if (!signal) return promise
+  return new Promise((resolve, reject) => {
+    const stopListening = onAbort(signal, reject)
+    void promise.finally(stopListening).then(resolve, reject)
+  })
+}
+
 function listenTo(signal: AbortSignal): Set<AbortListener> {
   const listeners = new Set<AbortListener>()
   listenersOf.set(signal, listeners)

@@ -28,6 +28,9 @@ export function modelStore(now: () => Date, events = false): StorageObjectStore 
       model.learnCursor(nextCursor, page.objects.at(-1)!.id)
       return { ...page, nextCursor }
     },
+    async *iterateByScope(input) {
+      yield* settle(model.listByScope({ ...input, limit: 1000 })).objects
+    },
     countByScope: async (scope, status) => settle(model.countByScope(scope, status)),
     getScopeUsage: async (scope) => settle(model.getScopeUsage(scope)),
     find: async (reference) => settle(model.find(reference)),

@@ -2,10 +2,10 @@ import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import type { Expected, Observed } from './outcome.js'
 import { observed } from './outcome.js'
 
-/** The calls that the model knows. */
+/** The calls that the model knows. `iterateByScope` is no promise, and `createStore` makes it of `listByScope`. */
 export type MethodName = Exclude<
   keyof StorageObjectStore,
-  'migrate' | 'verify' | 'checkUsage' | 'repairUsage' | 'ping' | 'close'
+  'iterateByScope' | 'migrate' | 'verify' | 'checkUsage' | 'repairUsage' | 'ping' | 'close'
 >
 
 /** One call as data, for the store, the model and the failure report. */

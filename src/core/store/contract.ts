@@ -56,6 +56,17 @@ export interface StorageObjectStore {
    * @throws StorageError `INVALID_CURSOR`
    */
   listByScope(input: inputs.ListByScopeInput): Promise<ObjectPage>
+  /**
+   * Iterates over the objects of a scope, newest first (by `id`), page by page: what {@link listByScope} lists with its defaults.
+   * Memory holds one page. A row that is there all the time comes once, whatever others write meanwhile; one that is created,
+   * removed or transferred meanwhile may be missing. Each row is as it was when its page was read.
+   *
+   * The first step rejects with `VALIDATION_ERROR` for bad input, and any step with the reason of `signal`.
+   *
+   * @example
+   * for await (const { key } of store.iterateByScope({ scope, status: 'active' })) console.log(key)
+   */
+  iterateByScope(input: inputs.IterateByScopeInput): AsyncIterable<StorageObject>
   /** Counts objects in constant time. Without `status`: pending and active. */
   countByScope(scope: string, status?: ObjectStatus | null): Promise<number>
   /** Returns the usage of a scope in constant time; zeros for an unknown scope. */

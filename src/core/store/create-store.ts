@@ -5,9 +5,10 @@ import type { StoreDriver } from './driver.js'
 import { checkDriver } from './driver-check.js'
 import { readCommand, readQuery, type Fields, type ReadOf } from './inputs/fields.js'
 import * as inputs from './inputs/index.js'
+import { iterateByScope } from './iterate-by-scope.js'
 import type { StorageObject } from './records.js'
 import { refusalError } from './refusals.js'
-import { onAbort } from '../on-abort.js'
+import { unlessAborted } from '../on-abort.js'
 import { OptionChecks } from '../option-checks.js'
 import { reduced, rememberParts } from './store-parts.js'
 import { checkText, optional } from './validation/checks.js'
@@ -44,6 +45,7 @@ export function createStore(driver: StoreDriver, options?: CreateStoreOptions | 
       return { objects, nextCursor: encodeCursor(objects[query.limit - 1]!.id) }
     },
 
+    iterateByScope: (input) => iterateByScope(driver, input),
     countByScope: async (scope, status) => driver.count(inputs.countQuery({ scope, status })),
     getScopeUsage: async (scope) => driver.usage(checkText('scope', scope)),
 
@@ -138,13 +140,8 @@ export function createStore(driver: StoreDriver, options?: CreateStoreOptions | 
       const signal = migrateChecks.signal(given.signal)
       const onProgress = migrateChecks.function('onProgress', given.onProgress)
       signal?.throwIfAborted()
-      const migration = driver.migrate({ signal, onProgress })
-      if (!signal) return migration
       // Building an index may take hours, and not every database can be told to stop.
-      return new Promise((resolve, reject) => {
-        const stopListening = onAbort(signal, reject)
-        void migration.finally(stopListening).then(resolve, reject)
-      })
+      return unlessAborted(signal, driver.migrate({ signal, onProgress }))
     },
 
     verify: async () => driver.verify(),

@@ -1,10 +1,12 @@
 import { decodeCursor } from '../cursor.js'
 import { OBJECT_STATUSES, type ObjectStatus } from '../records.js'
-import { checkText } from '../validation/checks.js'
+import { isSignal } from '../../option-checks.js'
+import { checkText, invalid, shown } from '../validation/checks.js'
 import {
   attemptId,
   boolean,
   cursor,
+  inputNames,
   NO_TIME,
   oneOf,
   optional,
@@ -13,6 +15,7 @@ import {
   readQuery,
   REFERENCE,
   refuseUnknown,
+  refuseUnknownNames,
   size,
   text,
   type InputOf,
@@ -56,6 +59,25 @@ export function listQuery(input: ListByScopeInput): ListQuery {
   const query = readFields(LISTED, input, NO_TIME)
   const { status, cursor: before } = readFields(CONVERTED, input, NO_TIME)
   return Object.assign(query, { statuses: statusesOf(status), before })
+}
+
+const ITERATED = { scope: LISTED.scope, status, route: LISTED.route }
+const ITERATE_NAMES = inputNames(new Set([...Object.keys(ITERATED), 'signal']))
+export interface IterateByScopeInput extends InputOf<typeof ITERATED> {
+  /** Ends the iteration, which rejects with the signal's reason. */
+  readonly signal?: AbortSignal | null | undefined
+}
+export interface IterateQuery extends Omit<ListQuery, 'before' | 'limit'> {
+  readonly signal: AbortSignal | null
+}
+
+export function iterateQuery(input: IterateByScopeInput): IterateQuery {
+  refuseUnknownNames(ITERATE_NAMES, input)
+  const { scope, status, route, signal = null } = input
+  if (signal !== null && !isSignal(signal)) {
+    throw invalid('signal', `must be an AbortSignal (got ${shown(signal)}).`)
+  }
+  return { ...listQuery({ scope, status, route }), signal }
 }
 
 const COUNT = { scope: text('scope'), status }
