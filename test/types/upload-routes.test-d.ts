@@ -59,7 +59,9 @@ describe('the maxFileSize of an upload route', () => {
     routeOf({ maxFileSize: null })
     routeOf({ maxFileSize: () => null })
     routeOf({ maxFileSize: async (scope, request) => (scope === request?.url ? null : 5) })
-    expectTypeOf<MaxFileSizeFunction>().parameters.toEqualTypeOf<[scope: string, request?: Request | undefined]>()
+    expectTypeOf<MaxFileSizeFunction>().parameters.toEqualTypeOf<
+      [scope: string, request?: Request | undefined]
+    >()
     // @ts-expect-error files.put asks without a request
     routeOf({ maxFileSize: (_scope, request) => request.url.length })
     // @ts-expect-error undefined is a forgotten return statement
