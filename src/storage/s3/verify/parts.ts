@@ -15,7 +15,7 @@ export async function checkParts(
   { mayList }: { readonly mayList: boolean },
 ): Promise<void> {
   const { storage, bucket } = inspection
-  const at = { ...inputOf(inspection), key: probeKey(), attemptId: crypto.randomUUID() }
+  const at = { bucket, key: probeKey(), attemptId: crypto.randomUUID() }
   const uploads: MultipartReference[] = []
   // Without the right to list, the service may refuse what isn't there.
   if (mayList && !(await mayListParts(inspection, at.key))) return
@@ -26,8 +26,8 @@ export async function checkParts(
       () => storage.multipart.create({ ...at, contentType: CONTENT_TYPE }),
       (failure) => addRefusedUpload(inspection, failure),
     )
-    const upload = begun && { ...inputOf(inspection), key: at.key, ...begun.value }
-    if (upload) uploads.push({ bucket, key: at.key, uploadId: upload.uploadId })
+    const upload = begun && { bucket, key: at.key, ...begun.value }
+    if (upload) uploads.push(upload)
     return upload
   }
 
