@@ -75,7 +75,9 @@ export function addRefusal(
 ): void {
   const { status, isForeign, reason } = failure
   if (status === 403 && !isForeign) {
-    const message = `The account of the client needs ${permission} for ${what}: allow it in the policy of bucket "${bucket}" (${reason}).`
+    // A policy may also demand a header of uploads, such as encryption.
+    const other = permission === 's3:PutObject' ? ', or set uploadHeaders if a policy demands them' : ''
+    const message = `The account of the client needs ${permission} for ${what}: allow it in the policy of bucket "${bucket}"${other} (${reason}).`
     return findings.add('permissions', message, permission)
   }
   findings.add(
