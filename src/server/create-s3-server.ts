@@ -37,7 +37,7 @@ export interface S3ServerCore {
   readonly close: Close
   /**
    * Checks database and bucket as requests use them, and returns what keeps the service from working: an empty list if all is well.
-   * What can't be reached is a finding as well. Writes small objects below `.svc-db/`, and removes them. Takes about 25 requests to the
+   * What can't be reached is a finding as well. Writes small objects below `.svc-db/`, and removes them. Takes about 30 requests to the
    * bucket, so call it at a start or on demand, not for each health check.
    *
    * Rejects with a TypeError for an invalid option, and with the reason of `signal`.

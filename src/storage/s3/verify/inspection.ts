@@ -33,17 +33,21 @@ export interface Inspection extends VerifySettings {
   readonly findings: FindingList
 }
 
-/** Returns the bucket and the signal of every call. */
+/**
+ * Returns the bucket and the signal of a call that reads. A call that writes has no signal, because it could take effect after it was
+ * aborted, and thus after everything was removed.
+ */
 export function inputOf({ bucket, signal }: Pick<Inspection, 'bucket' | 'signal'>) {
   return { bucket, ...(signal && { signal }) }
 }
 
-/** Makes a call. Describes its failure, and returns `null` for it. Rejects if the caller has aborted. */
+/** Makes a call, unless the caller has aborted, and returns `null` if it fails. Rejects with the reason of the signal. */
 export async function attempt<T>(
   { signal }: Pick<Inspection, 'signal'>,
   call: () => Promise<T>,
   explain: (failure: Failure) => void = () => undefined,
 ): Promise<{ readonly value: T } | null> {
+  signal?.throwIfAborted()
   try {
     return { value: await call() }
   } catch (error) {
@@ -71,7 +75,9 @@ export function addRefusal(
 ): void {
   const { status, isForeign, reason } = failure
   if (status === 403 && !isForeign) {
-    const message = `The account of the client needs ${permission} for ${what}: allow it in the policy of bucket "${bucket}" (${reason}).`
+    // A policy may also demand a header of uploads, such as encryption.
+    const other = permission === 's3:PutObject' ? ', or set uploadHeaders if a policy demands them' : ''
+    const message = `The account of the client needs ${permission} for ${what}: allow it in the policy of bucket "${bucket}"${other} (${reason}).`
     return findings.add('permissions', message, permission)
   }
   findings.add(

@@ -1,7 +1,7 @@
 import type { SignedUpload, SignUploadInput, StoredBytes } from '../../../core/object-storage.js'
 import { allowsOrigin } from './cors.js'
 import { failureOfURL, isOfRegion, type Failure } from './failures.js'
-import { addRefusal, attempt, inputOf, type Inspection } from './inspection.js'
+import { addRefusal, attempt, type Inspection } from './inspection.js'
 import { probeKey, removeProbes } from './probes.js'
 import { addForeign, addRegion, addRetention } from './reach.js'
 import type { UrlRequest, UrlResponse } from './signed-urls.js'
@@ -20,7 +20,7 @@ export interface Probe {
 export async function signProbe(inspection: Inspection): Promise<Probe | null> {
   const { storage, bucket, now, findings } = inspection
   const terms = {
-    ...{ ...inputOf(inspection), key: probeKey(), attemptId: crypto.randomUUID() },
+    ...{ bucket, key: probeKey(), attemptId: crypto.randomUUID() },
     ...{ size: BODY.byteLength, contentType: 'text/plain' },
     ...{ expiresAt: new Date(now().getTime() + URL_MS), serverURL: '' },
   }
@@ -56,10 +56,10 @@ export async function checkObjects(inspection: Inspection, { terms, upload }: Pr
 
 /** Sends a request to a signed URL. Returns `null` without a response, which is a finding unless only browsers reach the address. */
 export async function sendSigned(inspection: Inspection, request: UrlRequest): Promise<UrlResponse | null> {
-  const { findings, hasPublicClient, sendToURL, signal } = inspection
+  const { findings, hasPublicClient, sendToURL } = inspection
   const sent = await attempt(
     inspection,
-    () => sendToURL(request, signal),
+    () => sendToURL(request),
     ({ reason }) => {
       if (hasPublicClient) return
       const message = `Signed URLs can't be reached at ${new URL(request.url).host}: check the endpoint of the client and proxies (${reason}).`

@@ -15,8 +15,8 @@ export async function checkParts(
   { mayList }: { readonly mayList: boolean },
 ): Promise<void> {
   const { storage, bucket } = inspection
-  const at = { ...inputOf(inspection), key: probeKey(), attemptId: crypto.randomUUID() }
-  const uploads: MultipartReference[] = []
+  const at = { bucket, key: probeKey(), attemptId: crypto.randomUUID() }
+  const open = new Set<string>()
   // Without the right to list, the service may refuse what isn't there.
   if (mayList && !(await mayListParts(inspection, at.key))) return
 
@@ -26,8 +26,8 @@ export async function checkParts(
       () => storage.multipart.create({ ...at, contentType: CONTENT_TYPE }),
       (failure) => addRefusedUpload(inspection, failure),
     )
-    const upload = begun && { ...inputOf(inspection), key: at.key, ...begun.value }
-    if (upload) uploads.push({ bucket, key: at.key, uploadId: upload.uploadId })
+    const upload = begun && { bucket, key: at.key, ...begun.value }
+    if (upload) open.add(upload.uploadId)
     return upload
   }
 
@@ -36,13 +36,14 @@ export async function checkParts(
     if (!first) return
     await checkUploadList(inspection, first)
     if (!(await checkPart(inspection, first))) return
-    await complete(inspection, first, at.attemptId)
+    if (await complete(inspection, first, at.attemptId)) open.delete(first.uploadId)
     const second = await begin()
     if (second) await checkHighestPart(inspection, second)
   } finally {
     // A create without a response may have begun one.
     const ids = await attempt({ signal: undefined }, () => storage.multipart.list({ bucket, key: at.key }))
-    for (const uploadId of ids?.value ?? []) uploads.push({ bucket, key: at.key, uploadId })
+    for (const uploadId of ids?.value ?? []) open.add(uploadId)
+    const uploads = [...open].map((uploadId) => ({ bucket, key: at.key, uploadId }))
     await removeProbes(inspection, { keys: [at.key], uploads })
   }
 }
@@ -114,32 +115,38 @@ async function checkPart(inspection: Inspection, upload: MultipartReference): Pr
   return sendPart(inspection, upload, 1, (failure) => addRefusedURL(inspection, failure, UPLOADS))
 }
 
+/** Completes an upload from the parts that the service lists. Returns whether it has ended. */
 async function complete(
   inspection: Inspection,
   upload: MultipartReference,
   attemptId: string,
-): Promise<void> {
+): Promise<boolean> {
   const { storage, bucket, findings } = inspection
   const page = await attempt(
     inspection,
     () => storage.multipart.listParts({ ...upload, after: 0 }),
     (failure) => addRefusal(inspection, failure, { ...UPLOADS, permission: 's3:ListMultipartUploadParts' }),
   )
-  if (!page) return
+  if (!page) return false
   const parts = page.value?.parts ?? []
-  if (parts.length === 0) return addNoListParts(inspection)
+  if (parts.length === 0) {
+    addNoListParts(inspection)
+    return false
+  }
   const completed = await attempt(
     inspection,
     () => storage.multipart.complete({ ...upload, parts }),
     (failure) => addRefusal(inspection, failure, UPLOADS),
   )
-  if (!completed) return
+  if (!completed) return false
   if (!completed.value) {
     const message = `Bucket "${bucket}" does not complete an upload with the parts that it lists: use another service, or set multipart of createS3Server to false.`
-    return findings.add('bucket', message)
+    findings.add('bucket', message)
+    return false
   }
   const found = await attempt(inspection, () => storage.head(upload))
   addMisdescription(inspection, { size: BODY.byteLength, attemptId }, found && found.value)
+  return true
 }
 
 /** Sends a part with the highest number that large files use. */

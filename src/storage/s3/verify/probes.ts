@@ -17,8 +17,8 @@ export interface Removals {
 
 /** Finds out what may be removed, by removing what isn't there. Only a refusal tells: services differ in how they miss it. */
 export async function checkRemovals(inspection: Inspection): Promise<Removals> {
-  const { storage } = inspection
-  const at = { ...inputOf(inspection), key: probeKey() }
+  const { storage, bucket } = inspection
+  const at = { bucket, key: probeKey() }
   const removals = { objects: true, uploads: true }
   await attempt(
     inspection,
