@@ -1,28 +1,20 @@
 import type { ConfirmCommand, ReserveCommand } from '@svc/db/adapter'
+import { readCommand } from '../../../../../src/core/store/inputs/fields.js'
+import { RESERVE } from '../../../../../src/core/store/inputs/index.js'
 import { idNumber } from '../../rows.js'
 import { afterNoon, NOON } from '../../settable-clock.js'
 
 const UNLIMITED = { maxBytes: null, maxFiles: null }
 
 export function reserveCommand(fields: Partial<ReserveCommand> = {}): ReserveCommand {
-  return {
-    id: idNumber(50),
+  const input = {
     scope: 'user:1',
     bucket: 'photos',
     key: 'a.png',
     declaredSize: 10,
     expiresAt: afterNoon(60_000),
-    route: null,
-    filename: null,
-    contentType: null,
-    metadata: null,
-    storageKey: null,
-    uploadId: null,
-    overwrite: true,
-    quota: UNLIMITED,
-    now: NOON,
-    ...fields,
   }
+  return { ...readCommand(RESERVE, { ...input, id: idNumber(50) }, NOON), quota: UNLIMITED, ...fields }
 }
 
 export function confirmCommand(fields: Partial<ConfirmCommand> = {}): ConfirmCommand {
