@@ -1,5 +1,5 @@
 import { describe, expectTypeOf, it } from 'vitest'
-import type { MetadataContext, MetadataFunction, ObjectMetadata, UploadRoute } from '@svc/db'
+import type { MetadataContext, MetadataFunction, ObjectMetadata, StorageObject, UploadRoute } from '@svc/db'
 
 describe('the metadata of an upload route', () => {
   const routeOf = (route: UploadRoute) => route
