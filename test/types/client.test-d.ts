@@ -94,6 +94,10 @@ describe('api', () => {
   it('returns client records from list and get', () => {
     expectTypeOf(api.db.listObjects()).resolves.toEqualTypeOf<ObjectPage<DbClientObject>>()
     expectTypeOf(api.db.getObject({ key: 'a' })).resolves.toEqualTypeOf<DbClientObject | null>()
+    const change = { filename: 'b', metadata: null, setMetadata: { album: null } } as const
+    expectTypeOf(api.db.updateObject({ id: 'a', ...change })).resolves.toEqualTypeOf<DbClientObject>()
+    // @ts-expect-error neither a key nor an id
+    void api.db.updateObject({ filename: 'b' })
     expectTypeOf<DbClientObject>().not.toHaveProperty('scope')
     const cursor: string | undefined = undefined
     void api.db.listObjects({ status: 'pending', limit: 10, cursor, route: null })

@@ -3,6 +3,8 @@ import type {
   AdoptInput,
   ClaimEventsInput,
   ConfirmInput,
+  DbOptions,
+  DbPlugin,
   FindByIdInput,
   ListByScopeInput,
   ListEventsInput,
@@ -17,6 +19,7 @@ import type {
   RemoveInput,
   ReserveInput,
   SettleEventInput,
+  StorageObject,
   StorageObjectStore,
   TransferInput,
   UpdateInput,
@@ -263,5 +266,27 @@ describe('a store call', () => {
     await store.listByScope({ scope: 'user:1', limit: '5' })
     // @ts-expect-error a scope is a string
     await store.getScopeUsage(null)
+  })
+})
+
+describe('what owners may change', () => {
+  const option = (update: DbOptions['update']) => update
+
+  it('is a list of known fields', () => {
+    option(true)
+    option({ fields: ['filename', 'metadata', 'contentType'], guard: () => undefined })
+    // @ts-expect-error sizes are verified
+    option({ fields: ['size'] })
+    // @ts-expect-error misspelt
+    option({ field: ['filename'] })
+  })
+
+  it('is an object and its changes for a route of your own', async () => {
+    const plugin = {} as DbPlugin
+    const request = {} as Request
+    await plugin.update(request, { id: 'id', setMetadata: { album: null } })
+    await plugin.update(request, { ...({} as StorageObject), filename: 'a.png' })
+    // @ts-expect-error the scope is the caller's
+    await plugin.update(request, { id: 'id', to: 'user:2' })
   })
 })

@@ -6,6 +6,7 @@ import type {
   EventPage,
   Leftover,
   ListedEvent,
+  ObjectMetadata,
   ObjectPage,
   ObjectStatus,
   ScopeSummary,
@@ -209,5 +210,12 @@ describe('a result of the store', () => {
     expectTypeOf<Answer<'verify'>>().toEqualTypeOf<string[]>()
     expectTypeOf<Answer<'checkUsage' | 'repairUsage'>>().toEqualTypeOf<UsageDifference[]>()
     expectTypeOf<Answer<'ping' | 'close'>>().toEqualTypeOf<void>()
+  })
+})
+
+describe('an iteration', () => {
+  it('yields records', () => {
+    type Rows = ReturnType<StorageObjectStore['iterateByScope']>
+    expectTypeOf<Rows>().toEqualTypeOf<AsyncIterable<StorageObject>>()
   })
 })

@@ -2,6 +2,7 @@ import {
   createS3Server,
   db,
   memoryStorage,
+  type DbOptions,
   type ErrorListener,
   type Quota,
   type S3ServerOptions,
