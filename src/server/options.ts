@@ -68,8 +68,8 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
   /** The default bucket of requests and routes, 1 to 255 characters. */
   readonly bucket: string
   /**
-   * Further buckets of `storage` whose files `cleanUp` and `eraseScope` may delete, besides `bucket` and those of `routes`. They leave
-   * all others alone, because another storage may have the bytes. Default: none.
+   * Further buckets of `storage` whose files `cleanUp`, `endUploads` and `eraseScope` may delete, besides `bucket` and those of `routes`.
+   * They leave all others alone, because another storage may have the bytes. Default: none.
    */
   readonly buckets?: readonly string[] | null | undefined
   /** The path below which the server handles requests. Default `/api/s3`. */

@@ -1,5 +1,7 @@
 import type { SnippetChecks } from '../programs.js'
 import { accountDeletionChecks } from './account-deletion.js'
+import { adminChecks } from './admin.js'
+import { attachmentsChecks } from './attachments.js'
 import { browserClientChecks } from './browser-client.js'
 import { cliChecks } from './cli.js'
 import { conceptsChecks } from './concepts.js'
@@ -24,11 +26,13 @@ import { postgresChecks } from './postgres.js'
 import { quotasChecks } from './quotas.js'
 import { readmeChecks } from './readme.js'
 import { redisChecks } from './redis.js'
+import { reportsChecks } from './reports.js'
 import { s3Checks } from './s3.js'
 import { sessionServerChecks } from './session-server.js'
 import { sharingChecks } from './sharing.js'
 import { storagesChecks } from './storages.js'
 import { storeChecks } from './store.js'
+import { teamsChecks } from './teams.js'
 import { testingYourAppChecks } from './testing-your-app.js'
 import { workerChecks } from './workers.js'
 import { writingAnAdapterChecks } from './writing-an-adapter.js'
@@ -37,6 +41,8 @@ import { yourOrmChecks } from './your-orm.js'
 /** The check of every snippet, by document and file name. */
 export const checks: SnippetChecks = {
   ...accountDeletionChecks,
+  ...adminChecks,
+  ...attachmentsChecks,
   ...browserClientChecks,
   ...cliChecks,
   ...conceptsChecks,
@@ -61,11 +67,13 @@ export const checks: SnippetChecks = {
   ...quotasChecks,
   ...readmeChecks,
   ...redisChecks,
+  ...reportsChecks,
   ...s3Checks,
   ...sessionServerChecks,
   ...sharingChecks,
   ...storagesChecks,
   ...storeChecks,
+  ...teamsChecks,
   ...testingYourAppChecks,
   ...workerChecks,
   ...writingAnAdapterChecks,
