@@ -55,6 +55,7 @@ it('s3Storage accepts null for optional options', () => {
     'remove',
     'signDownload',
     'signUpload',
+    'verify',
     'write',
   ])
 })
