@@ -31,7 +31,7 @@ describe('api.fileURL', () => {
 
   it.each([{}, { bucket: 'b' }, { key: '' }, { id: null }])('refuses %j, which names no object', (object) => {
     expect(() => api.fileURL(object as { key: string })).toThrow(TypeError)
-    expect(() => api.fileURL(object as { key: string })).toThrow(/key, id a string/)
+    expect(() => api.fileURL(object as { key: string })).toThrow(/key, id strings/)
   })
 
   it('is below the base', () => {
