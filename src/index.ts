@@ -20,11 +20,11 @@ export type {
   ActivatedEvent,
   DbHooks,
   DbOptions,
+  DbUpdateOptions,
   DeletedEvent,
   QuotaSource,
   ReservedEvent,
 } from './core/db/options.js'
-export type { DbUpdateOptions } from './core/db/update.js'
 export type { MayRead, MayReadContext } from './core/db/read-access.js'
 export type { ReadOperation } from './core/plugin.js'
 export type { ResolveScope } from './core/scope.js'

@@ -16,30 +16,16 @@ export function sharing(objects) {
   })
 
   router.put('/shared', express.json(), async (req, res) => {
-    const { shared } = req.body ?? {}
-    await change(objects, req, res, { setMetadata: { shared: shared === true ? 'yes' : null } })
+    const scope = scopeOf(req)
+    if (!scope) return res.sendStatus(401)
+    const { id, shared } = req.body ?? {}
+    const object = await objects.findById({ id, scope })
+    if (!object) return res.sendStatus(404)
+    const { bucket, key } = object
+    const setMetadata = { shared: shared === true ? 'yes' : null }
+    const updated = await objects.update({ bucket, key, scope, setMetadata })
+    return res.sendStatus(updated ? 204 : 404)
   })
 
   return router
-}
-
-/** Serves `PUT /filename`, which changes the name that the caller's file is shown and downloaded under. Its key stays. */
-export function renaming(objects) {
-  const router = express.Router()
-  router.put('/filename', express.json(), async (req, res) => {
-    const { filename } = req.body ?? {}
-    await change(objects, req, res, { filename })
-  })
-  return router
-}
-
-/** Changes the caller's object with the id in the body, and responds with its filename. */
-async function change(objects, req, res, changes) {
-  const scope = scopeOf(req)
-  if (!scope) return res.sendStatus(401)
-  const object = await objects.findById({ id: req.body?.id, scope })
-  if (!object) return res.sendStatus(404)
-  const { bucket, key } = object
-  const updated = await objects.update({ bucket, key, scope, ...changes })
-  return updated ? res.json({ filename: updated.filename }) : res.sendStatus(404)
 }

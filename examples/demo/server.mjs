@@ -8,7 +8,7 @@ import { activityLog } from './activity.mjs'
 import { openDatabase } from './database.mjs'
 import { printFailure, sendFailure } from './failures.mjs'
 import { listen } from './listen.mjs'
-import { isShared, renaming, sharing } from './own-routes.mjs'
+import { isShared, sharing } from './own-routes.mjs'
 import { bundlePage, contentSecurity } from './page.mjs'
 import { scopeOf, sessions } from './sessions.mjs'
 import { readSettings } from './settings.mjs'
@@ -37,6 +37,8 @@ const s3 = createS3Server({
       resolveScope: (request) => scopeOf(expressRequest(request)),
       quota,
       usageEndpoint: true,
+      // People can rename their files.
+      update: true,
       hooks: activity.hooks,
       // A shared file opens for every signed-in user who has its link. Who may see a picture may see its thumbnail.
       async mayRead(object, { scope }) {
@@ -57,13 +59,7 @@ const s3 = createS3Server({
   },
 })
 
-app.use(
-  contentSecurity(bytes.origin),
-  sessions(),
-  expressBinding(s3),
-  sharing(s3.db.objects),
-  renaming(s3.db.objects),
-)
+app.use(contentSecurity(bytes.origin), sessions(), expressBinding(s3), sharing(s3.db.objects))
 app.use(activity.router, await bundlePage(), sendFailure)
 runUntilSignal({ server, s3, ending, cleanUpEverySeconds: 60, closeDatabase: database.close })
 

@@ -1,3 +1,9 @@
+/** Not `instanceof`: jsdom and polyfills have classes of their own. */
+export function isSignal(value: unknown): value is AbortSignal {
+  const signal = value as Partial<AbortSignal> | null | undefined
+  return typeof signal?.aborted === 'boolean' && typeof signal.addEventListener === 'function'
+}
+
 type AbortListener = (reason: Error) => void
 
 const listenersOf = new WeakMap<AbortSignal, Set<AbortListener>>()

@@ -1,5 +1,6 @@
 import { StorageError } from './errors.js'
 import { suggestion, unknownName, type KnownNames } from './known-names.js'
+import { isSignal } from './on-abort.js'
 import type { StorageObjectStore } from './store/contract.js'
 import {
   checkBoolean,
@@ -17,12 +18,6 @@ const A_DAY = 86_400
 
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
-}
-
-/** Not `instanceof`: jsdom and polyfills have classes of their own. */
-export function isSignal(value: unknown): value is AbortSignal {
-  const signal = value as Partial<AbortSignal> | null | undefined
-  return typeof signal?.aborted === 'boolean' && typeof signal.addEventListener === 'function'
 }
 
 /** Checks the options of one function. Each check throws a TypeError that names the function, the option and the value. */

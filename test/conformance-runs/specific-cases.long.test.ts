@@ -20,7 +20,7 @@ const isSlow = (title: string) =>
 
 /** The groups of calls that build on others. */
 const BUILDING =
-  /^(adopt|all fields|claimEvents|countEvents|deferLeftover|events|extendClaims|findById|history of a scope|leftovers by scope|listEvents|listScopes|listStored|long lists of|quota of a transfer|remove of an attempt|settleEvents|transfer|two stores on one place with events|update)/
+  /^(adopt|all fields|claimEvents|countEvents|deferLeftover|events|extendClaims|findById|history of a scope|leftovers by scope|listEvents|listScopes|listStored|long lists of|quota of a transfer|remove of an attempt|setMetadata|settleEvents|transfer|two stores on one place with events|update)/
 
 const ofBasicCalls = (titles: readonly string[]) => titles.filter((title) => !BUILDING.test(title))
 

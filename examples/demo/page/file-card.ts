@@ -1,7 +1,8 @@
 import type { DbClientObject, S3Api } from '@svc/db/client'
+import type { Api } from './clients.js'
 import { copyOf, part } from './elements.js'
 import { isGone, isOtherUser, messageFor } from './error-messages.js'
-import { rename, share } from './file-requests.js'
+import { share } from './file-requests.js'
 import { quoted, showName, shownName } from './names.js'
 import { announce, notice } from './notices.js'
 import { askedName } from './question.js'
@@ -37,7 +38,7 @@ export interface FileCard {
 export const nameOf = ({ filename, key }: DbClientObject): string => filename ?? key
 
 /** Creates the card of a stored file, with preview, name and actions. */
-export function fileCard(api: S3Api, initial: StoredFile, events: FileCardEvents): FileCard {
+export function fileCard(api: Api, initial: StoredFile, events: FileCardEvents): FileCard {
   const element = copyOf('file-template')
   const checkbox = part<HTMLInputElement>(element, 'select')
   const buttons = {
@@ -92,10 +93,10 @@ export function fileCard(api: S3Api, initial: StoredFile, events: FileCardEvents
   async function askAndRename(): Promise<void> {
     const wanted = await askedName(nameOf(file.object))
     if (wanted === null) return
-    const filename = await rename(file.object.id, wanted)
-    show({ ...file, object: { ...file.object, filename } })
+    const object = await api.db.updateObject({ id: file.object.id, filename: wanted })
+    show({ ...file, object })
     events.changed(file)
-    announce(`Renamed to ${quoted(filename)}.`)
+    announce(`Renamed to ${quoted(nameOf(object))}.`)
   }
 
   show(initial)

@@ -10,9 +10,3 @@ export async function sharedIds(signal: AbortSignal): Promise<ReadonlySet<string
 export async function share(id: string, shared: boolean): Promise<void> {
   await ownRequest('PUT', '/shared', { body: { id, shared } })
 }
-
-/** Changes the name under which a file is shown and saved. Returns the name that the server stored. */
-export async function rename(id: string, filename: string): Promise<string> {
-  const renamed = (await ownRequest('PUT', '/filename', { body: { id, filename } })) as { filename: string }
-  return renamed.filename
-}

@@ -15,15 +15,8 @@ import * as inputs from '../store/inputs/index.js'
 import { runSteps } from '../http/endpoint.js'
 import type { SentValues } from '../http/fields.js'
 import { dbEndpoints } from './endpoints.js'
-import {
-  readUpdate,
-  UPDATE_FIELDS,
-  UPDATE_INPUT,
-  updateSteps,
-  type DbUpdateInput,
-  type UpdateSteps,
-} from './update.js'
-import { checkDbOptions, type DbOptions } from './options.js'
+import { readUpdate, UPDATE_INPUT, updateSteps, type DbUpdateInput, type UpdateSteps } from './update.js'
+import { checkDbOptions, UPDATE_FIELDS, type DbOptions } from './options.js'
 import { createRecordKeeper } from './record-keeper.js'
 
 /** An input of the store without the fields that the plugin fills in. */

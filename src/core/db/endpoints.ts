@@ -16,8 +16,9 @@ import {
   type StorageObject,
 } from '../store/records.js'
 import { invalid, shown } from '../store/validation/checks.js'
+import type { UpdateField } from './options.js'
 import type { DbRecordKeeper } from './record-keeper.js'
-import { readUpdate, updateFields, type UpdateField, type UpdateRequest, type UpdateSteps } from './update.js'
+import { readUpdate, updateFields, type UpdateRequest, type UpdateSteps } from './update.js'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100

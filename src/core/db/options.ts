@@ -7,7 +7,7 @@ import type { ErrorListener } from '../reporter.js'
 import type { ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
 import type { MayRead } from './read-access.js'
-import { UPDATE_FIELDS, type DbUpdateOptions } from './update.js'
+import type { Guard } from '../guards.js'
 import { shown } from '../store/validation/checks.js'
 
 /**
@@ -41,6 +41,18 @@ export interface DeletedEvent {
   readonly object: StorageObject
   /** Absent if `s3.files` deleted the object. */
   readonly request?: Request
+}
+
+export const UPDATE_FIELDS = ['filename', 'metadata', 'contentType'] as const
+
+/** A field of a record that owners may change over HTTP. */
+export type UpdateField = (typeof UPDATE_FIELDS)[number]
+
+export interface DbUpdateOptions {
+  /** What `PATCH /db/object` may change. `metadata` includes `setMetadata`. Default: `['filename']`. */
+  readonly fields?: readonly UpdateField[] | null | undefined
+  /** Runs after the ownership check, before anything changes. Its context has a copy of the object. */
+  readonly guard?: Guard | null | undefined
 }
 
 export interface DbOptions {

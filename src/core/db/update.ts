@@ -9,19 +9,8 @@ import type { UpdateInput } from '../store/contract.js'
 import { attemptId, metadata, metadataChanges, NO_TIME, optional, text } from '../store/inputs/fields.js'
 import type { MetadataChanges, ObjectMetadata, StorageObject } from '../store/records.js'
 import { invalid } from '../store/validation/checks.js'
+import type { UpdateField } from './options.js'
 import type { DbRecordKeeper } from './record-keeper.js'
-
-export const UPDATE_FIELDS = ['filename', 'metadata', 'contentType'] as const
-
-/** A field of a record that owners may change over HTTP. */
-export type UpdateField = (typeof UPDATE_FIELDS)[number]
-
-export interface DbUpdateOptions {
-  /** What `PATCH /db/object` may change. `metadata` includes `setMetadata`. Default: `['filename']`. */
-  readonly fields?: readonly UpdateField[] | null | undefined
-  /** Runs after the ownership check, before anything changes. Its context has a copy of the object. */
-  readonly guard?: Guard | null | undefined
-}
 
 /** Names an object by its key or its id, and what to change. */
 export interface DbUpdateInput {

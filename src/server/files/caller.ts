@@ -1,5 +1,5 @@
 import { onAbort } from '../../core/on-abort.js'
-import { isSignal } from '../../core/option-checks.js'
+import { isSignal } from '../../core/on-abort.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 
 /** An error of the body, of `onProgress`, of an abort or of the options. The call rejects with `reason` itself. */

@@ -14,7 +14,7 @@ async function started(route: UploadRoute = {}, options: ServiceOptions = {}) {
   return {
     ...{ service, caller, key, id, at },
     row: async () => (await service.objects.findActive(at))!,
-    async patch(body: object) {
+    patch: async (body: object) => {
       const response = await caller.send('PATCH', `/db/object?id=${id}`, body)
       return { status: response.status, body: (await response.json()) as Record<string, unknown> }
     },

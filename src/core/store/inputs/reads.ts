@@ -1,6 +1,6 @@
 import { decodeCursor } from '../cursor.js'
 import { OBJECT_STATUSES, type ObjectStatus } from '../records.js'
-import { isSignal } from '../../option-checks.js'
+import { isSignal } from '../../on-abort.js'
 import { checkText, invalid, shown } from '../validation/checks.js'
 import {
   attemptId,
