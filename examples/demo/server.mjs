@@ -26,19 +26,27 @@ const database = await openDatabase(folder)
 const activity = activityLog(database.client, quota)
 const ending = new AbortController()
 
+/** Lets the page choose the album alone. What the server has written stays. */
+function labelsOf(metadata, { object }) {
+  const labels = { ...object?.metadata }
+  delete labels.album
+  return metadata?.album ? { ...labels, album: metadata.album } : labels
+}
+
 const s3 = createS3Server({
   storage,
   bucket,
   // Only the server stores thumbnails.
-  routes: { default: {}, thumbnails: { http: false } },
+  routes: { default: { metadata: labelsOf }, thumbnails: { http: false } },
   plugins: [
     db({
       client: database.client,
       resolveScope: (request) => scopeOf(expressRequest(request)),
       quota,
       usageEndpoint: true,
-      // People can rename their files.
-      update: true,
+      // People can rename their files, and put them into albums.
+      update: { fields: ['filename', 'metadata'] },
+      visibleMetadata: ['album'],
       hooks: activity.hooks,
       // A shared file opens for every signed-in user who has its link. Who may see a picture may see its thumbnail.
       async mayRead(object, { scope }) {

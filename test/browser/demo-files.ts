@@ -25,6 +25,23 @@ export function fileTests(suite: DemoSuite): void {
       await demo.shows(['final.txt'])
     })
 
+    it('are put into an album, which the server keeps beside what it has written itself', async () => {
+      const { demo } = suite
+      const { page } = demo
+      await demo.choose(textFile('beach.txt', 5))
+      await demo.shows(['beach.txt'])
+      await page.getByRole('button', { name: 'Share beach.txt by its link' }).click()
+      await page.getByRole('button', { name: 'Rename beach.txt' }).click()
+      await page.getByLabel('Album').fill('Summer')
+      await page.keyboard.press('Enter')
+      await demo.card('beach.txt').getByText('· Summer').waitFor()
+      await page.reload()
+      await demo.card('beach.txt').getByText('· Summer').waitFor()
+      expect(
+        await page.getByRole('button', { name: 'Share beach.txt by its link' }).getAttribute('aria-pressed'),
+      ).toBe('true')
+    })
+
     it('open by a click on the picture or the name', async () => {
       const { demo } = suite
       await demo.choose(textFile('notes.txt', 5))

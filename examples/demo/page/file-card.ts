@@ -5,7 +5,7 @@ import { isGone, isOtherUser, messageFor } from './error-messages.js'
 import { share } from './file-requests.js'
 import { quoted, showName, shownName } from './names.js'
 import { announce, notice } from './notices.js'
-import { askedName } from './question.js'
+import { askedLabel } from './question.js'
 import { inUnits, when } from './units.js'
 
 /** A stored file, and whether others may open it. */
@@ -37,6 +37,8 @@ export interface FileCard {
 
 export const nameOf = ({ filename, key }: DbClientObject): string => filename ?? key
 
+const albumOf = ({ metadata }: DbClientObject): string => metadata?.['album'] ?? ''
+
 /** Creates the card of a stored file, with preview, name and actions. */
 export function fileCard(api: Api, initial: StoredFile, events: FileCardEvents): FileCard {
   const element = copyOf('file-template')
@@ -54,7 +56,12 @@ export function fileCard(api: Api, initial: StoredFile, events: FileCardEvents):
     const { object, isShared } = shown
     const name = shownName(nameOf(object))
     showName(part(element, 'name'), nameOf(object))
-    part(element, 'facts').textContent = `${inUnits(object.size ?? 0)} · ${when(object.createdAt)}`
+    const album = albumOf(object)
+    part(element, 'facts').textContent = [
+      inUnits(object.size ?? 0),
+      when(object.createdAt),
+      ...(album === '' ? [] : [shownName(album)]),
+    ].join(' · ')
     part(element, 'extension').textContent = extensionOf(nameOf(object))
     checkbox.ariaLabel = `Select ${name}`
     buttons.share.ariaPressed = String(isShared)
@@ -91,12 +98,16 @@ export function fileCard(api: Api, initial: StoredFile, events: FileCardEvents):
   }
 
   async function askAndRename(): Promise<void> {
-    const wanted = await askedName(nameOf(file.object))
+    const label = { name: nameOf(file.object), album: albumOf(file.object) }
+    const wanted = await askedLabel(label)
     if (wanted === null) return
-    const object = await api.db.updateObject({ id: file.object.id, filename: wanted })
+    const { id } = file.object
+    const setMetadata = { album: wanted.album || null }
+    const object = await api.db.updateObject({ id, filename: wanted.name, setMetadata })
     show({ ...file, object })
     events.changed(file)
-    announce(`Renamed to ${quoted(nameOf(object))}.`)
+    if (wanted.name !== label.name) announce(`Renamed to ${quoted(nameOf(object))}.`)
+    else announce(wanted.album ? `Put into ${quoted(wanted.album)}.` : 'Taken out of its album.')
   }
 
   show(initial)
