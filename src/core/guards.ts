@@ -77,10 +77,18 @@ function asDenial(thrown: unknown): StorageError {
   return Object.defineProperty(denial, UNEXPECTED, { value: true })
 }
 
-/** Combines hooks or guards into one. They run in order, each awaited; `null` and `undefined` are skipped; the first throw stops the chain. */
+const chainChecks = new OptionChecks('chainHooks')
+
+/**
+ * Combines hooks or guards into one. They run in order, each awaited; `null` and `undefined` are skipped; the first throw stops the
+ * chain.
+ *
+ * @throws TypeError for anything else that is no function.
+ */
 export function chainHooks<Context>(
   ...hooks: readonly (((context: Context) => unknown) | null | undefined)[]
 ): (context: Context) => Promise<void> {
+  for (const hook of hooks) chainChecks.function('a hook', hook)
   return async (context) => {
     for (const hook of hooks) await hook?.(context)
   }

@@ -17,6 +17,7 @@ const DEFAULT_SECONDS = 30
 export function createClose(events: EventRunner | null): Close {
   return async (options) => {
     const { timeoutSeconds } = checks.optionalOptions(options, OPTIONS)
-    await events?.close(checks.seconds('timeoutSeconds', timeoutSeconds) ?? DEFAULT_SECONDS)
+    const seconds = checks.seconds('timeoutSeconds', timeoutSeconds) ?? DEFAULT_SECONDS
+    await events?.close(seconds)
   }
 }

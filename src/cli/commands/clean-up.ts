@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { StorageError } from '../../index.js'
 import { MAX_FAILURES, type JobFailure } from '../../server/jobs/job.js'
 import { runCleanUp } from '../../server/jobs/clean-up.js'
 import { pause } from '../../server/waits.js'
@@ -62,12 +63,18 @@ async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Pr
   const { bucket: buckets, downloadExpiresIn: maxSeconds } = options
   const failed: JobFailure[] = []
   let failures = 0
+  /** Failed items are in the result. A bucket that isn't named may be misspelt. */
+  const notedIfPassedOver = (error: unknown) => {
+    if (error instanceof StorageError && error.params['field'] === 'buckets') {
+      session.output.note(error.message.replace('buckets must', 'Passed over: --bucket must'))
+    }
+  }
   await withBucket(session.store, options, (context) =>
     runJob(
       session,
       async (job) => {
         const counts = await runCleanUp(
-          { ...context, buckets, download: { maxSeconds } },
+          { ...context, buckets, download: { maxSeconds }, report: notedIfPassedOver },
           {
             ...job,
             onOutcome(item) {

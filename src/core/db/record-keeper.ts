@@ -104,7 +104,7 @@ export function createRecordKeeper(
   }
 }
 
-const RESULT = 'The result of the quota function'
+const RESULT = 'quota()'
 
 /** Returns the limits in what a quota function returned, which may be a row of a plans table. @throws StorageError `INTERNAL_ERROR` */
 function limitsOf(result: Quota | null): QuotaLimits | null {

@@ -141,6 +141,10 @@ describePostgres('svc-db with a bucket', (url) => {
           /^{"reservations":{"confirmed":1,"released":1,"gone":0,"failed":0},"leftovers":{.*"failed":0},"failed":0}\n$/,
         ) as string,
       })
+      // The name of a bucket may be misspelt.
+      expect(await run(...cleaning)).toMatchObject({
+        stderr: expect.stringContaining('Passed over: --bucket must include "of-others"') as string,
+      })
       const pending = await seeded.store.listByScope({ scope: 'user:9', status: 'pending' })
       expect(pending.objects.map(({ key }) => key)).toEqual(['uploads/elsewhere'])
       await begin('no-such-bucket', 'uploads/failing')

@@ -178,7 +178,7 @@ describe('the quota', () => {
     ].map((result): [string, () => unknown, unknown] => [
       `returns ${JSON.stringify(result)}`,
       () => result,
-      expect.objectContaining({ message: expect.stringContaining('quota function') as string }),
+      expect.objectContaining({ message: expect.stringContaining('quota()') as string }),
     ]),
   ])('is INTERNAL_ERROR, reported, and never unlimited if a function %s', async (_what, quota, error) => {
     const onError = vi.fn()

@@ -76,6 +76,12 @@ describe('chainHooks', () => {
     await expect(chainHooks()('event')).resolves.toBeUndefined()
   })
 
+  it('refuses what is no function at once', () => {
+    expect(() => chainHooks(undefined, ['hook'] as never)).toThrow(
+      new TypeError('chainHooks: a hook must be a function (got an array).'),
+    )
+  })
+
   it('stops at the first throw and rethrows it', async () => {
     const thrown = new Error('no')
     const later = vi.fn()
