@@ -65,7 +65,7 @@ async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Pr
   let failures = 0
   /** Failed items are in the result. A bucket that isn't named may be misspelt. */
   const notedIfPassedOver = (error: unknown) => {
-    if (error instanceof StorageError && error.params['field'] === 'buckets') {
+    if (error instanceof StorageError && error.params?.['field'] === 'buckets') {
       session.output.note(error.message.replace('buckets must', 'Passed over: --bucket must'))
     }
   }
