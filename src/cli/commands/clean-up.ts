@@ -1,8 +1,8 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { InvalidArgumentError } from 'commander'
 import { StorageError } from '../../index.js'
 import { MAX_FAILURES, type JobFailure } from '../../server/jobs/job.js'
 import { runCleanUp } from '../../server/jobs/clean-up.js'
-import { pause } from '../../server/waits.js'
 import { bucketText, withBucket, withWriteOptions, type WriteOptions } from '../bucket.js'
 import type { Cli } from '../cli.js'
 import { EXIT, Interrupted, type ExitCode } from '../exit.js'
@@ -41,7 +41,8 @@ export function addCleanUp(cli: Cli): void {
       if (every === undefined) return cleanUpOnce(session, options)
       for (;;) {
         await untilFailure(session, () => cleanUpOnce(session, options))
-        await pause(every, session.interruption.signal)
+        const { signal } = session.interruption
+        await wait(every * 1000, null, { signal }).catch(() => null)
         await session.interruption.checkpoint()
       }
     }),
