@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { InvalidArgumentError } from 'commander'
-import { StorageError } from '../../index.js'
 import { MAX_FAILURES, type JobFailure } from '../../server/jobs/job.js'
 import { runCleanUp } from '../../server/jobs/clean-up.js'
 import { bucketText, withBucket, withWriteOptions, type WriteOptions } from '../bucket.js'
@@ -64,18 +63,18 @@ async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Pr
   const { bucket: buckets, downloadExpiresIn: maxSeconds } = options
   const failed: JobFailure[] = []
   let failures = 0
-  /** Failed items are in the result. A bucket that isn't named may be misspelt. */
-  const notedIfPassedOver = (error: unknown) => {
-    if (error instanceof StorageError && error.params?.['field'] === 'buckets') {
-      session.output.note(error.message.replace('buckets must', 'Passed over: --bucket must'))
-    }
+  /** Failed items are in the result. The name of a bucket may be misspelt. */
+  const noteIfPassedOver = (error: unknown) => {
+    const [, bucket] =
+      /^buckets must include (".*") if /.exec(error instanceof Error ? error.message : '') ?? []
+    if (bucket) session.output.note(`Passed over the bucket ${bucket}, which no --bucket names.`)
   }
   await withBucket(session.store, options, (context) =>
     runJob(
       session,
       async (job) => {
         const counts = await runCleanUp(
-          { ...context, buckets, download: { maxSeconds }, report: notedIfPassedOver },
+          { ...context, buckets, download: { maxSeconds }, report: noteIfPassedOver },
           {
             ...job,
             onOutcome(item) {

@@ -143,7 +143,9 @@ describePostgres('svc-db with a bucket', (url) => {
       })
       // The name of a bucket may be misspelt.
       expect(await run(...cleaning)).toMatchObject({
-        stderr: expect.stringContaining('Passed over: --bucket must include "of-others"') as string,
+        stderr: expect.stringContaining(
+          'Passed over the bucket "of-others", which no --bucket names.',
+        ) as string,
       })
       const pending = await seeded.store.listByScope({ scope: 'user:9', status: 'pending' })
       expect(pending.objects.map(({ key }) => key)).toEqual(['uploads/elsewhere'])
