@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { InvalidArgumentError } from 'commander'
+import { StorageError } from '../../index.js'
 import { MAX_FAILURES, type JobFailure } from '../../server/jobs/job.js'
-import { runCleanUp } from '../../server/jobs/clean-up.js'
+import { CLEANED_AT_ONCE, runCleanUp } from '../../server/jobs/clean-up.js'
 import { bucketText, withBucket, withWriteOptions, type WriteOptions } from '../bucket.js'
 import type { Cli } from '../cli.js'
 import { EXIT, Interrupted, type ExitCode } from '../exit.js'
@@ -35,16 +36,19 @@ export function addCleanUp(cli: Cli): void {
         secondsUpTo(86_400, text),
       ),
   ).action((options: CleanUpCommandOptions) =>
-    cli.withDatabase(async (session) => {
-      const { every } = options
-      if (every === undefined) return cleanUpOnce(session, options)
-      for (;;) {
-        await untilFailure(session, () => cleanUpOnce(session, options))
-        const { signal } = session.interruption
-        await wait(every * 1000, null, { signal }).catch(() => null)
-        await session.interruption.checkpoint()
-      }
-    }),
+    cli.withDatabase(
+      async (session) => {
+        const { every } = options
+        if (every === undefined) return cleanUpOnce(session, options)
+        for (;;) {
+          await untilFailure(session, () => cleanUpOnce(session, options))
+          const { signal } = session.interruption
+          await wait(every * 1000, null, { signal }).catch(() => null)
+          await session.interruption.checkpoint()
+        }
+      },
+      { connections: CLEANED_AT_ONCE },
+    ),
   )
 }
 
@@ -65,9 +69,9 @@ async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Pr
   let failures = 0
   /** Failed items are in the result. The name of a bucket may be misspelt. */
   const noteIfPassedOver = (error: unknown) => {
-    const [, bucket] =
-      /^buckets must include (".*") if /.exec(error instanceof Error ? error.message : '') ?? []
-    if (bucket) session.output.note(`Passed over the bucket ${bucket}, which no --bucket names.`)
+    const bucket = error instanceof StorageError && error.params?.['bucket']
+    if (bucket)
+      session.output.note(`Passed over the bucket ${JSON.stringify(bucket)}, which no --bucket names.`)
   }
   await withBucket(session.store, options, (context) =>
     runJob(

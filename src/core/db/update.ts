@@ -6,7 +6,15 @@ import { checkMediaType } from '../http/media-type.js'
 import { namesOf } from '../known-names.js'
 import type { RecordChange, ServerEnvironment } from '../plugin.js'
 import type { UpdateInput } from '../store/contract.js'
-import { attemptId, metadata, metadataChanges, NO_TIME, optional, text } from '../store/inputs/fields.js'
+import {
+  attemptId,
+  metadata,
+  metadataChanges,
+  NO_TIME,
+  optional,
+  refuseBothMetadata,
+  text,
+} from '../store/inputs/fields.js'
 import type { MetadataChanges, ObjectMetadata, StorageObject } from '../store/records.js'
 import { invalid } from '../store/validation/checks.js'
 import type { UpdateField } from './options.js'
@@ -83,9 +91,7 @@ export function readUpdate(
     change[name] = CHANGES[name].read(value, name, NO_TIME)
   }
   if (Object.keys(change).length === 0) throw invalid('body', `must have one of ${allowed.join(', ')}.`)
-  if ('metadata' in change && 'setMetadata' in change) {
-    throw invalid('setMetadata', 'must not be given together with metadata.')
-  }
+  refuseBothMetadata('metadata' in change, change['setMetadata'])
   return {
     named: readNamedObject(named, defaultBucket),
     attemptId: ATTEMPT.read(sent.get('attemptId'), 'attemptId', NO_TIME),

@@ -198,7 +198,7 @@ export interface StoreDriver {
    * Ends claims that still hold: the last claim of the event has this token, even if it has expired. Without `retryAt` the
    * event is removed, which makes the next event of its object the oldest; with it, the claim ends and `dueAt` is
    * `retryAt`. Each entry is atomic. Returns the events whose claim held. Their `hasNext` MUST count every later event of the object that
-   * was recorded while the claim still held: nobody else could claim it then, so nobody else looks for it. Ignores ids and claims
+   * was recorded while the claim still held: no other caller could claim it then, so none looks for it. Ignores ids and claims
    * that it doesn't know. Rejects only if it has settled none: a rejection has no room for the others.
    */
   settleEvents(command: inputs.SettleEventsCommand): Promise<SettledEvent[]>

@@ -43,6 +43,7 @@ export interface CleanUpResult {
 }
 
 const JOB = 'cleanUp'
+export const CLEANED_AT_ONCE = SETTLED_AT_ONCE
 const OPTIONS = namesOf<CleanUpOptions>({ ...JOB_OPTIONS, unconfirmed: true, limit: true, onOutcome: true })
 const checks = new OptionChecks(JOB)
 
@@ -83,7 +84,7 @@ export async function runCleanUp(
   const start = now()
   const reported = new Set<string>()
   const run = new ItemRun({
-    ...{ operation: JOB, report, concurrency: SETTLED_AT_ONCE, signal, onProgress },
+    ...{ operation: JOB, report, concurrency: CLEANED_AT_ONCE, signal, onProgress },
     // An item that fails is left to a later run, whatever it failed with.
     isEndedBy: () => false,
   })

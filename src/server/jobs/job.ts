@@ -76,7 +76,7 @@ export const MAX_FAILURES = 1000
 export function unknownBucket({ buckets }: Pick<JobContext, 'buckets'>, bucket: string): StorageError | null {
   if (!buckets || buckets.has(bucket)) return null
   const message = `buckets must include ${JSON.stringify(bucket)} if the storage of this server has its files.`
-  return new StorageError('VALIDATION_ERROR', { message, params: { field: 'buckets' } })
+  return new StorageError('VALIDATION_ERROR', { message, params: { field: 'buckets', bucket } })
 }
 
 /** @throws StorageError if a row has bytes of an upload in a bucket that the server doesn't know. */

@@ -199,7 +199,7 @@ export const setMetadataCases: CaseGroup = {
       })
       const { metadata } = (await store.findActive(at))!
       const { kept, ...names } = metadata!
-      same(kept, 'yes', 'the name that nobody changes')
+      same(kept, 'yes', 'the name that no call changes')
       same(
         Object.keys(names).sort(),
         numbers(10).map((number) => `name ${number}`),

@@ -30,7 +30,7 @@ describePostgres('runJobs in several processes', (url) => {
     const handled: string[] = []
     const errors: unknown[] = []
 
-    /** A server with a pool of its own, as another process has. */
+    /** A server with its own pool, like a process of its own. */
     function startProcess() {
       const own = poolOf(url)
       const client = postgresAdapter(own, { schema, events: true, now })

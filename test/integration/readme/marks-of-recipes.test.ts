@@ -57,7 +57,7 @@ beforeAll(async () => {
         held.push(() => update(input).then((row) => (resolve(row), row), reject)),
       ),
   )
-  // The recipe for sharing has a store of its own, which becomes the one of the scan.
+  // The recipe for sharing creates its own store. Here it works on the store of the scan.
   vi.spyOn(sharing.client, 'findActive').mockImplementation((input) => client.findActive(input))
   vi.spyOn(sharing.client, 'update').mockImplementation((input) => client.update(input))
   const baseURL = await originOf(sharing.app.listen(0))

@@ -222,49 +222,44 @@ describeS3('s3.verify', (server) => {
     })
   })
 
-  describe.skipIf(server.guest === null)(
-    'with permissions of its own (the tests need a second account)',
-    () => {
-      const guest = clientOf(server, { credentials: server.guest ?? server.owner })
+  describe.skipIf(server.guest === null)('with its own permissions (the tests need a second account)', () => {
+    const guest = clientOf(server, { credentials: server.guest ?? server.owner })
 
-      it('finds nothing if they are those of the docs', async () => {
-        await grant({ owner, bucket, account: server.guest! })
-        expect(await findingsOf(guest, bucket)).toEqual([])
-      })
+    it('finds nothing if they are those of the docs', async () => {
+      await grant({ owner, bucket, account: server.guest! })
+      expect(await findingsOf(guest, bucket)).toEqual([])
+    })
 
-      // Ceph does not require s3:ListMultipartUploadParts for the account's own uploads.
-      it.each([
-        's3:PutObject',
-        's3:DeleteObject',
-        's3:ListBucket',
-        's3:AbortMultipartUpload',
-        's3:ListBucketMultipartUploads',
-      ])('names %s if it is missing, alone', async (action) => {
-        await grant({ owner, bucket, account: server.guest! }, { except: action })
-        expect(await findingsOf(guest, bucket)).toEqual(
-          only('permissions', new RegExp(`needs ${action} for .*HTTP 403`)),
-        )
-        expect(await left()).toEqual([])
-      })
+    // Ceph does not require s3:ListMultipartUploadParts for the account's own uploads.
+    it.each([
+      's3:PutObject',
+      's3:DeleteObject',
+      's3:ListBucket',
+      's3:AbortMultipartUpload',
+      's3:ListBucketMultipartUploads',
+    ])('names %s if it is missing, alone', async (action) => {
+      await grant({ owner, bucket, account: server.guest! }, { except: action })
+      expect(await findingsOf(guest, bucket)).toEqual(
+        only('permissions', new RegExp(`needs ${action} for .*HTTP 403`)),
+      )
+      expect(await left()).toEqual([])
+    })
 
-      it('names s3:GetObject if it is denied: on Ceph, an account may read what it has written', async () => {
-        await grant({ owner, bucket, account: server.guest! }, { denied: 's3:GetObject' })
-        expect(await findingsOf(guest, bucket)).toEqual(
-          only('permissions', /needs s3:GetObject for .*HTTP 403/),
-        )
-        expect(await left()).toEqual([])
-      })
+    it('names s3:GetObject if it is denied: on Ceph, an account may read what it has written', async () => {
+      await grant({ owner, bucket, account: server.guest! }, { denied: 's3:GetObject' })
+      expect(await findingsOf(guest, bucket)).toEqual(
+        only('permissions', /needs s3:GetObject for .*HTTP 403/),
+      )
+      expect(await left()).toEqual([])
+    })
 
-      it('names s3:ListMultipartUploadParts where the service requires it', async () => {
-        proxy.faultsBy((request) =>
-          /^GET .*[?&]uploadId=/.test(request) ? refusal(403, 'AccessDenied') : 'none',
-        )
-        expect(await findingsOf(through(), bucket)).toEqual(
-          only('permissions', /s3:ListMultipartUploadParts/),
-        )
-      })
-    },
-  )
+    it('names s3:ListMultipartUploadParts where the service requires it', async () => {
+      proxy.faultsBy((request) =>
+        /^GET .*[?&]uploadId=/.test(request) ? refusal(403, 'AccessDenied') : 'none',
+      )
+      expect(await findingsOf(through(), bucket)).toEqual(only('permissions', /s3:ListMultipartUploadParts/))
+    })
+  })
 
   it('removes what it has written if it is aborted half-way', async () => {
     const storage = s3Storage({ client: through() })

@@ -203,6 +203,13 @@ export const metadata = required<ObjectMetadata>(
   (_, value) => checkMetadata(value),
 )
 
+/** @throws StorageError if a call replaces the metadata and changes single names of it. */
+export function refuseBothMetadata(replacesAll: boolean, setMetadata: unknown): void {
+  if (replacesAll && setMetadata !== null && setMetadata !== undefined) {
+    throw invalid('setMetadata', 'must not be given together with metadata.')
+  }
+}
+
 export const metadataChanges = required<MetadataChanges>(
   'metadata',
   {

@@ -13,6 +13,7 @@ import {
   readCommand,
   readFields,
   REFERENCE,
+  refuseBothMetadata,
   refuseUnknown,
   size,
   text,
@@ -94,7 +95,7 @@ export const UPDATE = {
   /** Only this attempt: changes nothing if another one has taken its place. */
   attemptId: optional(attemptId),
   /**
-   * Sets single names of the metadata, and removes those with `null`. The others stay, whoever else changes them at the same time.
+   * Sets single names of the metadata, and removes those with `null`. The others stay, even if another call changes them at the same time.
    * `{}` changes nothing. Not together with `metadata`.
    */
   setMetadata: optional(metadataChanges),
@@ -145,9 +146,7 @@ export function updateCommand(input: UpdateInput, now: Date): UpdateCommand {
   if (names.length === 0 && setMetadata === null) {
     throw invalid('input', 'must have at least one of filename, contentType, metadata, setMetadata and eTag.')
   }
-  if (setMetadata !== null && names.includes('metadata')) {
-    throw invalid('setMetadata', 'must not be given together with metadata.')
-  }
+  refuseBothMetadata(names.includes('metadata'), setMetadata)
   const changes = names.map((name) => [name, CHANGES[name].read(input[name], name, now)])
   return {
     ...target,

@@ -81,7 +81,7 @@ const erasesTenant: SnippetCheck = async (program) => {
   const s3 = createS3Server({
     storage: memoryStorage(),
     bucket: 'uploads',
-    plugins: [db({ client: store, resolveScope: () => 'nobody' })],
+    plugins: [db({ client: store, resolveScope: () => null })],
   })
   const others = ['acme', 'acme2:ann', 'acme9', 'acme;', 'beta:acme:ann']
   const own = Array.from({ length: 1001 }, (_, number) => `acme:${number}`)
