@@ -2,10 +2,12 @@ import { StorageError } from '../../core/errors.js'
 import { keyId } from '../../core/names.js'
 import { RecentEntries } from '../../core/recent-entries.js'
 import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
-import { createWriteBatcher } from './write-batcher.js'
+import { HELD } from '../shared/lane/lane.js'
+import { createScopeLanes } from '../shared/lane/scope-lanes.js'
+import type { Job } from '../shared/lane/waiting-jobs.js'
 import type { Statement } from './connection/database.js'
 import { copyOf, isDuplicateId, wasReported } from './connection/failures.js'
-import type { Calls } from './connection/retries.js'
+import { type Calls, TIME_LIMIT } from './connection/retries.js'
 import { ARGUMENTS, type Argument, batchedWrite, valuesOf } from './sql/arguments.js'
 import type { Statements } from './sql/statement.js'
 import { readWriteResult, type WriteResult } from './sql/writes.js'
@@ -25,13 +27,21 @@ interface NamedConfirmCommand extends ConfirmCommand {
 /** By kind, as the compiler follows it. */
 const argumentsOf: { readonly [Kind in keyof Commands]: readonly Argument<Commands[Kind]>[] } = ARGUMENTS
 
-interface Write<Kind extends keyof Commands = keyof Commands> {
+interface Write<Kind extends keyof Commands = keyof Commands> extends Job {
   readonly kind: Kind
   readonly command: Commands[Kind]
 }
 
 /** Attempts whose scope is remembered. A confirm without a scope runs alone once its attempt is forgotten. */
 const REMEMBERED_ATTEMPTS = 10_000
+
+/** Maximum writes of all scopes that wait for held keys, because each may take a connection. */
+const MAX_HELD = 4
+/** Milliseconds after which a further write whose key is held joins another batch. */
+const HELD_PAUSE = 100
+
+/** A caller takes this many microtasks from the result of a write to its next one. */
+const MICROTASKS_TO_NEXT_CALL = 8
 
 /**
  * Creates the writes that many callers make at once. Writes of one scope change the same usage row, so Postgres runs
@@ -49,23 +59,39 @@ export function createBatchedWrites({ idempotent, once }: Calls, { writes, tries
     batch: Statement,
     nameOf: (command: Commands[Kind]) => string,
   ) {
-    return createWriteBatcher<Write<Kind>, WriteResult>({
+    let held = 0
+    const { laneOf } = createScopeLanes<Write<Kind>, WriteResult>({
       async run(jobs) {
-        if (jobs.length === 1) return [await runAlone(jobs[0]!, tries)]
-        const results = jobs.map((): WriteResult | null => null)
+        if (jobs.length === 1) return [(await runAlone(jobs[0]!, tries)) ?? HELD]
+        const results = jobs.map((): WriteResult | typeof HELD => HELD)
         const values = [jobs[0]!.command.scope, JSON.stringify(jobs.map(placed))]
         for (const [place, text] of await idempotent(batch, values)) {
           results[Number(place)] = readWriteResult(text)
         }
         return results
       },
-      runHeld: async (write) => (await runAlone(write, writes))!,
-      conflictKeyOf: ({ command }) => keyId({ bucket: command.bucket, key: nameOf(command) }),
-      // Two callers would gain nothing by waiting for each other.
-      batchThreshold: 2,
+      async hold(write) {
+        if (held === MAX_HELD) {
+          await new Promise((resolve) => setTimeout(resolve, HELD_PAUSE))
+          return { again: write }
+        }
+        held++
+        const result = await runAlone(write, writes).finally(() => held--)
+        return { result: result! }
+      },
       // Postgres rolled the batch back if it reported an error.
       wasUndone: wasReported,
+      // Two callers would gain nothing by waiting for each other.
+      counts: 'jobs',
+      async untilNextCalls() {
+        for (let i = 0; i < MICROTASKS_TO_NEXT_CALL; i++) await Promise.resolve()
+      },
+      maxWait: TIME_LIMIT,
     })
+    return <K extends Kind>(kind: K, command: Commands[K]): Promise<WriteResult> => {
+      const key = keyId({ bucket: command.bucket, key: nameOf(command) })
+      return laneOf(command.scope).add({ key, scopes: [], kind, command })
+    }
   }
 
   /** Runs one write. Returns `null` if it only tries, and another transaction holds its key. */
@@ -91,7 +117,7 @@ export function createBatchedWrites({ idempotent, once }: Calls, { writes, tries
     const { id } = command
     const scope = id === null ? null : reserved.get(id)
     if (id === null || scope === null) return confirmInAnyScope(command)
-    const result = await uploads.run(scope, { kind: 'confirm', command: { ...command, id, scope } })
+    const result = await uploads('confirm', { ...command, id, scope })
     if (result.outcome === 'not-found') return confirmInAnyScope(command)
     reserved.delete(id)
     return result
@@ -107,14 +133,14 @@ export function createBatchedWrites({ idempotent, once }: Calls, { writes, tries
   return {
     reserve(command: ReserveCommand) {
       reserved.set(command.id, command.scope)
-      return withOwnError(uploads.run(command.scope, { kind: 'reserve', command }))
+      return withOwnError(uploads('reserve', command))
     },
     confirm(command: ConfirmCommand) {
       if (!isNamed(command)) return withOwnError(confirmWithoutScope(command))
       reserved.delete(command.id)
-      return withOwnError(uploads.run(command.scope, { kind: 'confirm', command }))
+      return withOwnError(uploads('confirm', command))
     },
-    adopt: (command: AdoptCommand) => withOwnError(adoptions.run(command.scope, { kind: 'adopt', command })),
+    adopt: (command: AdoptCommand) => withOwnError(adoptions('adopt', command)),
   }
 }
 

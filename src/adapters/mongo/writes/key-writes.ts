@@ -8,20 +8,24 @@ import {
   type KeyWrite,
   type KeyWriteOutcome,
 } from '../../../core/store/lifecycle/decide.js'
-import { abandonedError, combineCalls, type Call } from '../connection/deadline.js'
+import { HELD, createLane } from '../../shared/lane/lane.js'
+import { partsOf } from '../../shared/lane/parts.js'
+import type { Job } from '../../shared/lane/waiting-jobs.js'
+import { abandonedError, backOff, combineCalls, type Call } from '../connection/deadline.js'
 import { isServerError, isWriteConflict } from '../connection/failures.js'
 import { isRouted, type Namespace } from '../connection/namespace.js'
 import { restart, transact } from '../connection/transactions.js'
 import { lockScopes } from './commands.js'
 import { decideAndWrite, reserveFreeKey } from './plan.js'
-import { createQueue, partsOf, type Job } from './queue.js'
 
 /** Keys whose scope is remembered. A write without a scope may conflict once its key is forgotten. */
 const REMEMBERED_KEYS = 10_000
 const REMEMBERED_SCOPES = 10_000
 
+/** Milliseconds after which a transaction, which may be blocked or without a response, keeps no others waiting. */
+const PATIENCE = 100
 /**
- * Milliseconds that a purge waits, in flight or in the queue, for other processes that write to its scope. One that
+ * Milliseconds that a purge waits, in flight or in the lane, for other processes that write to its scope. One that
  * died blocks it for a minute, and a purge may skip a row.
  */
 const PURGE_PATIENCE = 1000
@@ -37,7 +41,7 @@ interface WriteJob extends Job {
 }
 
 /**
- * Creates the writes of keys, which share transactions: see `createQueue`. A write that changes no sums names no scope,
+ * Creates the writes of keys, which share transactions: see `createLane`. A write that changes no sums names no scope,
  * so it never waits for the writes of one. Another one without a scope names that in which its key was last seen, as a
  * hint.
  */
@@ -45,7 +49,23 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
   const lastScopes = new RecentEntries<string>(REMEMBERED_KEYS)
   /** Scopes whose last reserve was of a free key. The next one that runs alone assumes the same, and saves a command. */
   const freeKeyScopes = new RecentEntries<true>(REMEMBERED_SCOPES)
-  const queue = createQueue<WriteJob, Decision | null>({ run: commit, wasUndone: isServerError, again })
+  const lane = createLane<WriteJob, Decision | null>({
+    run: (jobs) =>
+      commit(jobs).catch((error: unknown) => {
+        if (jobs.length === 1 && isWriteConflict(error)) return [HELD]
+        throw error
+      }),
+    wasUndone: isServerError,
+    async hold(job, holds) {
+      await backOff(holds)
+      const scope = scopeFound(job)
+      return { again: scope === null ? job : { ...job, scopes: [scope] } }
+    },
+    // Of two transactions that write the same document, the server undoes one.
+    counts: 'groups',
+    untilNextCalls: () => new Promise((resolve) => setImmediate(resolve)),
+    patience: PATIENCE,
+  })
 
   /** Writes in one transaction, as long as a caller waits. Returns `null` for writes whose callers have timed out. */
   async function commit(jobs: readonly WriteJob[]): Promise<readonly (Decision | null)[]> {
@@ -57,7 +77,7 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     let areScopesLocked = false
 
     /**
-     * Returns whether to leave a write conflict to the queue: one that concerns one of several parts, a key behind the
+     * Returns whether to leave a write conflict to the lane: one that concerns one of several parts, a key behind the
      * locks of the scopes, or a job whose scope is known by now.
      */
     const stopsAtConflict = () => hasParts || areScopesLocked || scopeFound(jobs[0]!) !== null
@@ -67,7 +87,7 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
       const isSkipped = ({ write, scopes: [scope], since }: WriteJob) =>
         write.kind === 'purge' && scopes.has(scope!) && since <= blocked
       open = open.filter((job) => !isSkipped(job))
-      queue.end(isSkipped, SKIPPED)
+      lane.end(isSkipped, SKIPPED)
     }
 
     const committed = transact(
@@ -124,12 +144,6 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     return scopes.length === 0 && changesSums(write) ? lastScopes.get(key) : null
   }
 
-  function again(job: WriteJob, error: unknown): WriteJob | null {
-    if (!isWriteConflict(error)) return null
-    const scope = scopeFound(job)
-    return scope === null ? job : { ...job, scopes: [scope] }
-  }
-
   return async <Write extends KeyWrite>(
     call: Call,
     write: Write,
@@ -142,7 +156,7 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     const receiver = scopes.at(-1)
     if (receiver !== undefined) lastScopes.set(key, receiver)
     const since = performance.now()
-    const decision = await queue.add({ key, scopes, write, call, since, isKeySeen: last !== null })
+    const decision = await lane.add({ key, scopes, write, call, since, isKeySeen: last !== null })
     if (decision === null) throw abandonedError(call.lastError)
     return outcomeOf(write, decision)
   }

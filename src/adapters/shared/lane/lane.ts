@@ -1,0 +1,165 @@
+import { detached } from '../../../core/detached.js'
+import { StorageError } from '../../../core/errors.js'
+import { partsOf } from './parts.js'
+import { type Job, type Queued, WaitingJobs } from './waiting-jobs.js'
+
+const MAX_GROUP = 64
+/** Once this many jobs or groups are in flight, further jobs wait and share the next group. */
+const MAX_IN_FLIGHT = 2
+/** Jobs of one scope that may wait, those in flight included. */
+const MAX_WAITING = 10_000
+
+/** The result of a job that had no effect because a writer outside the lane holds its key. */
+export const HELD = Symbol('held')
+
+export interface LaneOptions<J extends Job, Result> {
+  /** Runs a group, which may be one job. Returns the results in the same order. */
+  readonly run: (jobs: readonly J[]) => Promise<readonly (Result | typeof HELD)[]>
+  /** Returns whether a group of two or more that failed with this error had no effect, so that parts of it can run. */
+  readonly wasUndone: (error: unknown) => boolean
+  /**
+   * Waits for the key of a job that was held this many times before. Returns the job to run again, or its result.
+   * Meanwhile, only jobs with the same key wait.
+   */
+  readonly hold: (job: J, holds: number) => Promise<{ readonly again: J } | { readonly result: Result }>
+  /** What is counted as in flight. */
+  readonly counts: 'jobs' | 'groups'
+  /** Waits until callers who were just answered can have written again. Otherwise, the first would start alone. */
+  readonly untilNextCalls: () => Promise<unknown>
+  /** Milliseconds after which a group, which may be blocked or without a response, is no longer counted. */
+  readonly patience?: number
+  /** Milliseconds after which a job that could start is rejected instead. */
+  readonly maxWait?: number
+  /** Is called when no job is left. */
+  readonly onIdle?: () => void
+}
+
+export type Lane<J extends Job, Result> = ReturnType<typeof createLane<J, Result>>
+
+/**
+ * Creates a lane of writes. A round trip and a commit cost about the same for one write as for many, so a job starts at
+ * once, in the same tick, while fewer than two are in flight. Later ones wait for one to end, and those whose keys and
+ * scopes are then free share the next group.
+ */
+export function createLane<J extends Job, Result>(options: LaneOptions<J, Result>) {
+  type Each = Queued<J, Result>
+  const { run, wasUndone, hold, counts, untilNextCalls, patience, maxWait = Infinity, onIdle } = options
+  const jobs = new WaitingJobs<J, Result>()
+  let arrivals = 0
+  let inFlight = 0
+
+  function start(): void {
+    while (inFlight < MAX_IN_FLIGHT) {
+      const group = jobs.take(MAX_GROUP)
+      if (group.length === 0) return
+      void runGroup(group)
+    }
+  }
+
+  /** Starts jobs that waited, in the context of no other caller. */
+  function startNext(): void {
+    if (jobs.isEmpty) onIdle?.()
+    else detached(start)
+  }
+
+  async function runGroup(group: readonly Each[]): Promise<void> {
+    const count = counts === 'jobs' ? group.length : 1
+    inFlight += count
+    let isCounted = true
+    const stopCounting = () => {
+      if (isCounted) inFlight -= count
+      isCounted = false
+      startNext()
+    }
+    const timer = patience === undefined ? undefined : setTimeout(stopCounting, patience)
+    await runPart(group)
+    clearTimeout(timer)
+    stopCounting()
+  }
+
+  async function runPart(part: readonly Each[]): Promise<void> {
+    const scopes = part.flatMap(({ job }) => job.scopes)
+    await settle(part)
+    jobs.freeScopes(scopes)
+    startNext()
+  }
+
+  /** Runs jobs until each is settled or held. */
+  async function settle(group: readonly Each[]): Promise<void> {
+    const open = group.filter(mayStart)
+    const held = new Set<Each>()
+    const nullIfUndone = (error: unknown) => {
+      if (open.length > 1 && wasUndone(error)) return null
+      throw error
+    }
+    try {
+      const results = open.length > 0 ? await run(open.map(({ job }) => job)).catch(nullIfUndone) : []
+      if (results === null) return await settleParts(group)
+      open.forEach((queued, index) => {
+        const result = results[index]!
+        if (result === HELD) held.add(queued)
+        else queued.resolve(result)
+      })
+    } catch (error) {
+      for (const { reject } of open) reject(error)
+    }
+    if (open.length > 1) await untilNextCalls()
+    for (const queued of group) {
+      if (held.has(queued)) void settleHeld(queued)
+      else jobs.remove(queued)
+    }
+  }
+
+  /** Runs the parts of an undone group that share no scope at once, or the jobs of a single part one after the other. */
+  async function settleParts(group: readonly Each[]): Promise<void> {
+    const parts = partsOf(group, ({ job }) => job.scopes)
+    if (parts.length > 1) await Promise.all(parts.map(runPart))
+    else for (const queued of group) await settle([queued])
+  }
+
+  function mayStart({ since, isEnded, reject }: Each): boolean {
+    if (performance.now() - since < maxWait) return !isEnded
+    reject(notStarted(`Earlier writes of the scope took longer than ${maxWait / 1000} s`))
+    return false
+  }
+
+  async function settleHeld(queued: Each): Promise<void> {
+    try {
+      const outcome = await hold(queued.job, queued.holds++)
+      if ('again' in outcome) {
+        queued.job = outcome.again
+        jobs.wait(queued)
+        return startNext()
+      }
+      queued.resolve(outcome.result)
+    } catch (error) {
+      queued.reject(error)
+    }
+    jobs.remove(queued)
+    startNext()
+  }
+
+  return {
+    /** Runs a job and settles with its own result. */
+    add: (job: J) =>
+      new Promise<Result>((resolve, reject) => {
+        const [scope] = job.scopes
+        if (jobs.count(scope) >= MAX_WAITING) {
+          return reject(notStarted(`Too many writes of one scope: ${MAX_WAITING} are waiting already`))
+        }
+        const state = { isWaiting: false, isEnded: false, holds: 0 }
+        jobs.add({ job, scope, arrival: arrivals++, since: performance.now(), ...state, resolve, reject })
+        start()
+      }),
+
+    /** Ends jobs with this result. Those that wait never run; the caller undoes the effect of those in flight. */
+    end(select: (job: J) => boolean, result: Result): void {
+      for (const { resolve } of jobs.end(select)) resolve(result)
+      startNext()
+    },
+  }
+}
+
+function notStarted(reason: string): StorageError {
+  return new StorageError('DATABASE_UNAVAILABLE', { message: `${reason}, so this one was not started.` })
+}
