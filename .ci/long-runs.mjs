@@ -21,6 +21,10 @@ const TOUCHED = [
   { path: 'src/core/http/', runs: [...BINDING, ...SERVERS] },
   { path: 'src/adapters/memory/', runs: MEMORY },
   {
+    path: 'src/adapters/shared/lane/',
+    runs: ['test/unit/adapters/shared', 'test/integration/postgres/races.', 'test/integration/mongo/races.'],
+  },
+  {
     path: 'src/adapters/postgres/',
     runs: [
       'test/integration/postgres/conformance',

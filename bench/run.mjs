@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { compareDeletedNames } from './deleted-names.mjs'
 import { compareEndpoint } from './endpoint.mjs'
+import { compareWaitingWrites } from './lane.mjs'
 import { compareRowCounts } from './memory.mjs'
 import { printSummary } from './ratio-table.mjs'
 import { openReport } from './report.mjs'
@@ -32,8 +33,8 @@ by the left one. Lowest and highest are ratios of single rounds, and their dista
 only.
 `)
 
-const here = [openReport('memory'), openReport('endpoint'), openReport('storage')]
-const [memoryReport, endpointReport, storageReport] = here
+const here = [openReport('memory'), openReport('endpoint'), openReport('storage'), openReport('lane')]
+const [memoryReport, endpointReport, storageReport, laneReport] = here
 const memory = await compareRowCounts(rows)
 memoryReport.add(
   `a scope of ${withSeparators(memory.subject)} rows compared with one of ${withSeparators(memory.base)}`,
@@ -54,6 +55,11 @@ storageReport.add(
   `a storage with ${withSeparators(deleted.subject)} deleted names compared with one with ${withSeparators(deleted.base)}`,
   [`${withSeparators(deleted.base)} names`, `${withSeparators(deleted.subject)} names`],
   deleted.results,
+)
+laneReport.add(
+  'Scheduling writes to Postgres and MongoDB, those that wait compared with one after the other',
+  ['one by one', 'waiting'],
+  await compareWaitingWrites(),
 )
 for (const report of here) report.close({ check: values.check, isCorrect: true })
 

@@ -30,7 +30,7 @@ export interface LaneOptions<J extends Job, Result> {
   readonly patience?: number
   /** Milliseconds after which a job that could start is rejected instead. */
   readonly maxWait?: number
-  /** Is called when no job is left. */
+  /** Is called when no job is left, neither waiting nor in flight. */
   readonly onIdle?: () => void
 }
 
@@ -58,8 +58,8 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
 
   /** Starts jobs that waited, in the context of no other caller. */
   function startNext(): void {
-    if (jobs.isEmpty) onIdle?.()
-    else detached(start)
+    if (inFlight === 0 && jobs.isEmpty) onIdle?.()
+    else if (inFlight < MAX_IN_FLIGHT) detached(start)
   }
 
   async function runGroup(group: readonly Each[]): Promise<void> {
@@ -77,44 +77,46 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
     stopCounting()
   }
 
+  /**
+   * Runs jobs and frees their scopes. If they were undone, their parts that share no scope run at once, or the jobs of a
+   * single part one after the other.
+   */
   async function runPart(part: readonly Each[]): Promise<void> {
     const scopes = part.flatMap(({ job }) => job.scopes)
-    await settle(part)
+    if (!(await settle(part))) {
+      const parts = partsOf(part, ({ job }) => job.scopes)
+      if (parts.length > 1) return void (await Promise.all(parts.map(runPart)))
+      for (const queued of part) await settle([queued])
+    }
     jobs.freeScopes(scopes)
     startNext()
   }
 
-  /** Runs jobs until each is settled or held. */
-  async function settle(group: readonly Each[]): Promise<void> {
+  /** Runs jobs until each is settled or held. Returns `false` if they were undone. */
+  async function settle(group: readonly Each[]): Promise<boolean> {
     const open = group.filter(mayStart)
-    const held = new Set<Each>()
+    let held: readonly Each[] = []
     const nullIfUndone = (error: unknown) => {
       if (open.length > 1 && wasUndone(error)) return null
       throw error
     }
     try {
       const results = open.length > 0 ? await run(open.map(({ job }) => job)).catch(nullIfUndone) : []
-      if (results === null) return await settleParts(group)
-      open.forEach((queued, index) => {
+      if (results === null) return false
+      held = open.filter((_, index) => results[index] === HELD)
+      open.forEach(({ resolve }, index) => {
         const result = results[index]!
-        if (result === HELD) held.add(queued)
-        else queued.resolve(result)
+        if (result !== HELD) resolve(result)
       })
     } catch (error) {
       for (const { reject } of open) reject(error)
     }
     if (open.length > 1) await untilNextCalls()
     for (const queued of group) {
-      if (held.has(queued)) void settleHeld(queued)
+      if (held.includes(queued)) void settleHeld(queued)
       else jobs.remove(queued)
     }
-  }
-
-  /** Runs the parts of an undone group that share no scope at once, or the jobs of a single part one after the other. */
-  async function settleParts(group: readonly Each[]): Promise<void> {
-    const parts = partsOf(group, ({ job }) => job.scopes)
-    if (parts.length > 1) await Promise.all(parts.map(runPart))
-    else for (const queued of group) await settle([queued])
+    return true
   }
 
   function mayStart({ since, isEnded, reject }: Each): boolean {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { createLane, HELD } from '../../../../../src/adapters/shared/lane/lane.js'
 import type { Job } from '../../../../../src/adapters/shared/lane/waiting-jobs.js'
-import { options, UNDONE } from './groups-to-end.js'
+import { options, turn, UNDONE } from './groups-to-end.js'
 
 interface RandomJob extends Job {
   readonly index: number
@@ -45,7 +45,7 @@ async function checkJobs(list: readonly RandomJob[], counts: 'jobs' | 'groups', 
   const waitingForKeys = new Set<RandomJob>()
   const undone = new Set<RandomJob>()
   const ended: RandomJob[] = []
-  let idle = 0
+  let isIdle = true
 
   const isInFlight = (job: RandomJob) =>
     groups.some((group) => group.includes(job)) || waitingForKeys.has(job)
@@ -106,17 +106,22 @@ async function checkJobs(list: readonly RandomJob[], counts: 'jobs' | 'groups', 
       waitingForKeys.delete(job)
       return job.runsHeld ? { result: end(job) } : { again: job }
     },
-    onIdle: () => idle++,
+    onIdle() {
+      if (isIdle || ended.length < arrived.length) faults.push('not idle, or told twice')
+      isIdle = true
+    },
   })
 
   const calls: Promise<number>[] = []
   const arrivals = list.map((job) => () => {
     arrived.push(job)
+    isIdle = false
     calls.push(lane.add(job))
     return Promise.resolve()
   })
   await scheduler.waitFor(scheduler.scheduleSequence(arrivals).task)
   const results = await scheduler.waitFor(Promise.allSettled(calls))
+  await turn()
 
   expect(faults).toEqual([])
   results.forEach((result, index) => {
@@ -130,5 +135,5 @@ async function checkJobs(list: readonly RandomJob[], counts: 'jobs' | 'groups', 
     const ofKey = (job: RandomJob) => job.key === key
     expect(ended.filter(ofKey)).toEqual(list.filter(ofKey))
   }
-  expect(idle > 0).toBe(list.length > 0)
+  expect(isIdle).toBe(true)
 }
