@@ -31,6 +31,7 @@ export async function compareWaitingWrites() {
       const lane = createLane({
         run: async (jobs) => jobs.map(() => true),
         hold: () => Promise.reject(new Error('No key is held.')),
+        tooLate: () => null,
         wasUndone: () => false,
         counts,
         untilNextCalls: () => Promise.resolve(),

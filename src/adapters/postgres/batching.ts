@@ -30,6 +30,8 @@ const argumentsOf: { readonly [Kind in keyof Commands]: readonly Argument<Comman
 interface Write<Kind extends keyof Commands = keyof Commands> extends Job {
   readonly kind: Kind
   readonly command: Commands[Kind]
+  /** When the caller called, in milliseconds. */
+  readonly since: number
 }
 
 /** Attempts whose scope is remembered. A confirm without a scope runs alone once its attempt is forgotten. */
@@ -79,6 +81,7 @@ export function createBatchedWrites({ idempotent, once }: Calls, { writes, tries
         const result = await runAlone(write, writes).finally(() => held--)
         return { result: result! }
       },
+      tooLate: ({ since }) => (performance.now() - since < TIME_LIMIT ? null : waitedTooLong()),
       // Postgres rolled the batch back if it reported an error.
       wasUndone: wasReported,
       // Two callers would gain nothing by waiting for each other.
@@ -86,11 +89,10 @@ export function createBatchedWrites({ idempotent, once }: Calls, { writes, tries
       async untilNextCalls() {
         for (let i = 0; i < MICROTASKS_TO_NEXT_CALL; i++) await Promise.resolve()
       },
-      maxWait: TIME_LIMIT,
     })
     return <K extends Kind>(kind: K, command: Commands[K]): Promise<WriteResult> => {
       const key = keyId({ bucket: command.bucket, key: nameOf(command) })
-      return laneOf(command.scope).add({ key, scopes: [], kind, command })
+      return laneOf(command.scope).add({ key, scopes: [], kind, command, since: performance.now() })
     }
   }
 
@@ -142,6 +144,11 @@ export function createBatchedWrites({ idempotent, once }: Calls, { writes, tries
     },
     adopt: (command: AdoptCommand) => withOwnError(adoptions('adopt', command)),
   }
+}
+
+function waitedTooLong(): StorageError {
+  const message = `Earlier writes of the scope took longer than ${TIME_LIMIT / 1000} s, so this one was not started.`
+  return new StorageError('DATABASE_UNAVAILABLE', { message })
 }
 
 /** All callers of a batch get the error that ended it. Gives each an error with its own stack. */

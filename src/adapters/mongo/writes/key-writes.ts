@@ -49,12 +49,13 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
   const lastScopes = new RecentEntries<string>(REMEMBERED_KEYS)
   /** Scopes whose last reserve was of a free key. The next one that runs alone assumes the same, and saves a command. */
   const freeKeyScopes = new RecentEntries<true>(REMEMBERED_SCOPES)
-  const lane = createLane<WriteJob, Decision | null>({
+  const lane = createLane<WriteJob, Decision>({
     run: (jobs) =>
       commit(jobs).catch((error: unknown) => {
         if (jobs.length === 1 && isWriteConflict(error)) return [HELD]
         throw error
       }),
+    tooLate: ({ call }) => (call.hasTimedOut ? abandonedError(call.lastError) : null),
     wasUndone: isServerError,
     async hold(job, holds) {
       await backOff(holds)
@@ -67,10 +68,9 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     patience: PATIENCE,
   })
 
-  /** Writes in one transaction, as long as a caller waits. Returns `null` for writes whose callers have timed out. */
-  async function commit(jobs: readonly WriteJob[]): Promise<readonly (Decision | null)[]> {
-    let open = jobs.filter(({ call }) => !call.hasTimedOut)
-    if (open.length === 0) return jobs.map(() => null)
+  /** Writes in one transaction, as long as a caller waits. */
+  async function commit(jobs: readonly WriteJob[]): Promise<readonly Decision[]> {
+    let open = jobs
     const call = combineCalls(open.map((job) => job.call))
     const hasParts = partsOf(open, ({ scopes }) => scopes).length > 1
     const scopes = new Set(open.flatMap((job) => job.scopes))
@@ -123,7 +123,7 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     })
     const decisions = await Promise.race([committed, timedOut])
     open.forEach(({ write }, index) => remember(write, decisions[index]!))
-    return jobs.map((job) => decisions[open.indexOf(job)] ?? null)
+    return jobs.map((job) => decisions[open.indexOf(job)] ?? SKIPPED)
   }
 
   function assumesFreeKey(job: WriteJob): job is WriteJob & { readonly write: KeyWrite<'reserve'> } {
@@ -157,7 +157,6 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     if (receiver !== undefined) lastScopes.set(key, receiver)
     const since = performance.now()
     const decision = await lane.add({ key, scopes, write, call, since, isKeySeen: last !== null })
-    if (decision === null) throw abandonedError(call.lastError)
     return outcomeOf(write, decision)
   }
 }

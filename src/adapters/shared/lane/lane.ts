@@ -15,6 +15,8 @@ export const HELD = Symbol('held')
 export interface LaneOptions<J extends Job, Result> {
   /** Runs a group, which may be one job. Returns the results in the same order. */
   readonly run: (jobs: readonly J[]) => Promise<readonly (Result | typeof HELD)[]>
+  /** Returns the error of a job that has waited too long to start, otherwise `null`. */
+  readonly tooLate: (job: J) => Error | null
   /** Returns whether a group of two or more that failed with this error had no effect, so that parts of it can run. */
   readonly wasUndone: (error: unknown) => boolean
   /**
@@ -28,13 +30,9 @@ export interface LaneOptions<J extends Job, Result> {
   readonly untilNextCalls: () => Promise<unknown>
   /** Milliseconds after which a group, which may be blocked or without a response, is no longer counted. */
   readonly patience?: number
-  /** Milliseconds after which a job that could start is rejected instead. */
-  readonly maxWait?: number
   /** Is called when no job is left, neither waiting nor in flight. */
   readonly onIdle?: () => void
 }
-
-export type Lane<J extends Job, Result> = ReturnType<typeof createLane<J, Result>>
 
 /**
  * Creates a lane of writes. A round trip and a commit cost about the same for one write as for many, so a job starts at
@@ -43,7 +41,7 @@ export type Lane<J extends Job, Result> = ReturnType<typeof createLane<J, Result
  */
 export function createLane<J extends Job, Result>(options: LaneOptions<J, Result>) {
   type Each = Queued<J, Result>
-  const { run, wasUndone, hold, counts, untilNextCalls, patience, maxWait = Infinity, onIdle } = options
+  const { run, tooLate, wasUndone, hold, counts, untilNextCalls, patience, onIdle } = options
   const jobs = new WaitingJobs<J, Result>()
   let arrivals = 0
   let inFlight = 0
@@ -63,12 +61,11 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
   }
 
   async function runGroup(group: readonly Each[]): Promise<void> {
-    const count = counts === 'jobs' ? group.length : 1
+    let count = counts === 'jobs' ? group.length : 1
     inFlight += count
-    let isCounted = true
     const stopCounting = () => {
-      if (isCounted) inFlight -= count
-      isCounted = false
+      inFlight -= count
+      count = 0
       startNext()
     }
     const timer = patience === undefined ? undefined : setTimeout(stopCounting, patience)
@@ -119,10 +116,10 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
     return true
   }
 
-  function mayStart({ since, isEnded, reject }: Each): boolean {
-    if (performance.now() - since < maxWait) return !isEnded
-    reject(notStarted(`Earlier writes of the scope took longer than ${maxWait / 1000} s`))
-    return false
+  function mayStart({ job, isEnded, reject }: Each): boolean {
+    const error = tooLate(job)
+    if (error !== null) reject(error)
+    return error === null && !isEnded
   }
 
   async function settleHeld(queued: Each): Promise<void> {
@@ -147,10 +144,11 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
       new Promise<Result>((resolve, reject) => {
         const [scope] = job.scopes
         if (jobs.count(scope) >= MAX_WAITING) {
-          return reject(notStarted(`Too many writes of one scope: ${MAX_WAITING} are waiting already`))
+          const message = `Too many writes of one scope: ${MAX_WAITING} are waiting already, so this one was not started.`
+          return reject(new StorageError('DATABASE_UNAVAILABLE', { message }))
         }
         const state = { isWaiting: false, isEnded: false, holds: 0 }
-        jobs.add({ job, scope, arrival: arrivals++, since: performance.now(), ...state, resolve, reject })
+        jobs.add({ job, scope, arrival: arrivals++, ...state, resolve, reject })
         start()
       }),
 
@@ -160,8 +158,4 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
       startNext()
     },
   }
-}
-
-function notStarted(reason: string): StorageError {
-  return new StorageError('DATABASE_UNAVAILABLE', { message: `${reason}, so this one was not started.` })
 }

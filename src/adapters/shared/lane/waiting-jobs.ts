@@ -9,8 +9,6 @@ export interface Queued<J extends Job, Result> {
   job: J
   /** Its number in order of arrival. */
   readonly arrival: number
-  /** When it arrived, in milliseconds. */
-  readonly since: number
   /** The scope whose limit it counts towards. */
   readonly scope: string | undefined
   isWaiting: boolean

@@ -14,6 +14,7 @@ export async function turn(): Promise<void> {
 
 /** What a lane needs of a database in which no key is ever held. */
 export const options = {
+  tooLate: () => null,
   wasUndone: (error: unknown) => error === UNDONE,
   hold: () => Promise.reject(new Error('No key is held.')),
   counts: 'groups',

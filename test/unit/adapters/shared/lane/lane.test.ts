@@ -253,21 +253,20 @@ describe('with a clock', () => {
     // Not the number of timers, because work that another file has left running may have set some.
     expect(clear.mock.calls.some(([timer]) => timer === timerOfC)).toBe(true)
   })
+})
 
-  it('rejects jobs that have waited too long, instead of letting each group without a response delay them', async () => {
-    const { names, started, add } = groupsToEnd({ counts: 'jobs', maxWait: 60_000 })
-    const calls = ['silent', 'too', 'a', 'b'].map((name) => add(name, []).catch(String))
-    vi.advanceTimersByTime(59_999)
-    calls.push(add('next', []))
-    vi.advanceTimersByTime(1)
-    await started[0]!.end(new Error('no response'))
-    expect(names().slice(2)).toEqual(['next'])
-    await started[1]!.end()
-    await started[2]!.end()
-    const late =
-      'StorageError: Earlier writes of the scope took longer than 60 s, so this one was not started.'
-    expect(await Promise.all(calls)).toEqual(['Error: no response', 'too done', late, late, 'next done'])
-  })
+it('rejects a job that is too late to start, also one of an undone group, and goes on', async () => {
+  const late = new Set<string>()
+  const error = new Error('late')
+  const { names, started, add } = groupsToEnd({ tooLate: ({ name }) => (late.has(name) ? error : null) })
+  const calls = ['a', 'b', 'c', 'd'].map((name) => add(name, ['x']))
+  late.add('b')
+  await Promise.all([started[0]!.end(), expect(calls[1]).rejects.toBe(error)])
+  late.add('d')
+  await started[1]!.end(UNDONE)
+  await Promise.all([started[2]!.end(), expect(calls[3]).rejects.toBe(error)])
+  void add('e', ['x'])
+  expect(names()).toEqual(['a', 'c d', 'c', 'e'])
 })
 
 it('runs a job that waited in the async context of no other caller', async () => {
