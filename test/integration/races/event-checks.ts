@@ -138,7 +138,9 @@ function unknownEvents(
     const isRepeated = seen.has(name)
     seen.add(name)
     if (!called.has(name)) return [`nobody called the change of ${text(event)}`]
-    if (event.type === 'activated' && isRepeated) return [`activated twice: ${text(event)}`]
+    // An adoption that is repeated after a lost response adopts again if others have removed the object meanwhile.
+    const mayAdoptAgain = wasInterrupted && name.startsWith(ADOPTED)
+    if (event.type === 'activated' && isRepeated && !mayAdoptAgain) return [`activated twice: ${text(event)}`]
     if (wasInterrupted || event.type !== 'updated') return []
     if (refused.has(name)) return [`refused, and recorded: ${text(event)}`]
     return isRepeated ? [`recorded twice: ${text(event)}`] : []
