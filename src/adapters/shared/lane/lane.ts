@@ -83,6 +83,8 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
     if (!(await settle(part))) {
       const parts = partsOf(part, ({ job }) => job.scopes)
       if (parts.length > 1) return void (await Promise.all(parts.map(runPart)))
+      // One of them may be held. If it shared further groups, each of them would be undone too.
+      for (const queued of part) queued.isAlone = true
       for (const queued of part) await settle([queued])
     }
     jobs.freeScopes(scopes)
@@ -147,7 +149,7 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
           const message = `Too many writes of one scope: ${MAX_WAITING} are waiting already, so this one was not started.`
           return reject(new StorageError('DATABASE_UNAVAILABLE', { message }))
         }
-        const state = { isWaiting: false, isEnded: false, holds: 0 }
+        const state = { isWaiting: false, isEnded: false, isAlone: false, holds: 0 }
         jobs.add({ job, scope, arrival: arrivals++, ...state, resolve, reject })
         start()
       }),

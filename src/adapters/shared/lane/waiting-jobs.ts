@@ -14,6 +14,8 @@ export interface Queued<J extends Job, Result> {
   isWaiting: boolean
   /** Whether it must not start any more. */
   isEnded: boolean
+  /** Whether it runs in a group of its own, because one that it shared was undone. */
+  isAlone: boolean
   /** How often its key was held. */
   holds: number
   readonly resolve: (result: Result) => void
@@ -68,10 +70,14 @@ export class WaitingJobs<J extends Job, Result> {
   /** Takes the first jobs that may run together. Their scopes and keys are busy until they are freed and removed. */
   take(max: number): readonly Queued<J, Result>[] {
     const group: Queued<J, Result>[] = []
-    for (let next; group.length < max && (next = this.#candidates.shift()) !== undefined;) {
-      if (!this.#isNext(next)) continue
+    for (let next; group.length < max && (next = this.#candidates[0]) !== undefined;) {
+      const isNext = this.#isNext(next)
+      if (isNext && next.isAlone && group.length > 0) break
+      this.#candidates.shift()
+      if (!isNext) continue
       this.#leaveScopes(next)
       group.push(next)
+      if (next.isAlone) break
     }
     for (const { job } of group) for (const scope of job.scopes) this.#busy.add(scope)
     return group

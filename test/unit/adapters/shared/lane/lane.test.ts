@@ -63,6 +63,31 @@ it('runs the parts of an undone group that share no scope at once, and the jobs 
   expect(names().slice(6)).toEqual(['d', 'e', 'g', 'h'])
 })
 
+it('lets a job of an undone group that is held share no other group', async () => {
+  const groups: string[] = []
+  let holds = 0
+  const lane = createLane<NamedJob, true>({
+    ...options,
+    async run(jobs) {
+      const names = jobs.map(({ name }) => name)
+      groups.push(names.join(' '))
+      await turn()
+      if (!names.includes('held') || holds === 2) return names.map(() => true)
+      if (names.length > 1) throw UNDONE
+      return [HELD]
+    },
+    async hold(job) {
+      if (holds++ === 0) others.push(add('c'), add('d'))
+      return { again: job }
+    },
+  })
+  const others: Promise<true>[] = []
+  const add = (name: string) => lane.add({ name, key: name, scopes: ['scope'] })
+  await Promise.all(['a', 'held', 'b'].map(add))
+  await Promise.all(others)
+  expect(groups).toEqual(['a', 'held b', 'held', 'b', 'held', 'held', 'c d'])
+})
+
 it('frees the scopes of a part of an undone group when the part ends, not again with the last', async () => {
   const { names, started, add } = groupsToEnd()
   for (const name of ['a', 'b', 'c', 'd']) void add(name)
