@@ -150,7 +150,7 @@ describe('endUploads', () => {
     expect(await endUploads(service.s3, { scope })).toEqual({ ended: 4, failed: [] })
   })
 
-  it('holds a page of a million uploads in memory', async () => {
+  it('holds one page of uploads in memory', async () => {
     const { s3, objects, as } = startService()
     const { object } = await as(scope).begun()
     const row = (await objects.findPending(object))!
@@ -159,19 +159,19 @@ describe('endUploads', () => {
     let pages = 0
     around(objects, 'listByScope', () => async () => {
       const page = pages++
-      const rows = Array.from({ length: page < 1000 ? 1000 : 0 }, (_, index): StorageObject => {
+      const rows = Array.from({ length: page < 20 ? 1000 : 0 }, (_, index): StorageObject => {
         const id = `${page}.${index}`
         open.add(id)
         return { ...row, id }
       })
       most = Math.max(most, open.size)
-      return { objects: rows, ...(page < 999 && { nextCursor: `${page}` }) }
+      return { objects: rows, ...(page < 19 && { nextCursor: `${page}` }) }
     })
     around(objects, 'release', () => async ({ id }) => {
       open.delete(id!)
       return row
     })
-    expect(await endUploads(s3, { scope })).toEqual({ ended: 1_000_000, failed: [] })
+    expect(await endUploads(s3, { scope })).toEqual({ ended: 20_000, failed: [] })
     expect(most).toBe(1000)
   })
 })
