@@ -75,17 +75,19 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
   }
 
   /**
-   * Runs jobs and frees their scopes. If they were undone, their parts that share no scope run at once, or the jobs of a
-   * single part one after the other.
+   * Runs jobs and frees their scopes. If they were undone, their parts that share no scope run at once, and the jobs of a
+   * single part wait again, each for a group of its own.
    */
   async function runPart(part: readonly Each[]): Promise<void> {
     const scopes = part.flatMap(({ job }) => job.scopes)
     if (!(await settle(part))) {
       const parts = partsOf(part, ({ job }) => job.scopes)
       if (parts.length > 1) return void (await Promise.all(parts.map(runPart)))
-      // One of them may be held. If it shared further groups, each of them would be undone too.
-      for (const queued of part) queued.isAlone = true
-      for (const queued of part) await settle([queued])
+      for (const queued of part) {
+        // One of them may be held. Each further group that it shared would be undone too.
+        queued.isAlone = true
+        jobs.wait(queued)
+      }
     }
     jobs.freeScopes(scopes)
     startNext()
