@@ -2,7 +2,7 @@ import { type Asked, S3ClientError, withoutResponse } from './client-error.js'
 
 /** Options of every call. */
 export interface CallOptions {
-  /** Aborts the call, which then rejects with `ABORTED`. */
+  /** Aborts the call, which then rejects with `ABORTED`, or with `PAUSED` if that was the reason. */
   readonly signal?: AbortSignal | null | undefined
   /** Limits the whole call, a number above 0. After that, it rejects with `TIMEOUT`. Default: no limit. */
   readonly timeoutSeconds?: number | null | undefined
@@ -10,7 +10,8 @@ export interface CallOptions {
 
 /**
  * Runs `work` with a signal that aborts with the caller's, after `timeoutSeconds`, and at the end, to stop what is left of the
- * work. Rejects as soon as the signal aborts, because a custom `fetch` often ignores it.
+ * work. Rejects as soon as the signal aborts, because a custom `fetch` often ignores it. `holdBack` may keep an abort of the caller
+ * back, to stop later.
  *
  * @throws TypeError if `timeoutSeconds` is not a number above 0.
  */
@@ -18,6 +19,7 @@ export async function limited<Result>(
   { signal, timeoutSeconds }: CallOptions,
   work: (signal: AbortSignal) => Promise<Result>,
   asked?: Asked,
+  holdBack?: (reason: unknown, stop: () => void) => boolean,
 ): Promise<Result> {
   const controller = new AbortController()
   const own = controller.signal
@@ -28,7 +30,9 @@ export async function limited<Result>(
     Reflect.set(own, 'reason', reason)
     controller.abort(reason)
   }
-  const stop = () => abort(outer.reason)
+  const stop = () => {
+    if (!holdBack || !holdBack(outer.reason, stop)) abort(outer.reason)
+  }
   let timer: ReturnType<typeof setTimeout> | undefined
   if (timeoutSeconds != null) {
     if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0)) {
@@ -48,7 +52,7 @@ export async function limited<Result>(
   } finally {
     clearTimeout(timer)
     outer.removeEventListener('abort', stop)
-    stop()
+    abort(outer.reason)
   }
 }
 

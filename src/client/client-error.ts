@@ -1,8 +1,9 @@
 import type { ErrorCode, ErrorParams } from '../core/errors.js'
 
 /**
- * The server's codes, and six of the client. Without a status: `NETWORK_ERROR` (no response), `ABORTED` (by the caller's
- * signal, or because another account has signed in before the upload started), `TIMEOUT` (by `timeoutSeconds`),
+ * The server's codes, and seven of the client. Without a status: `NETWORK_ERROR` (no response), `ABORTED` (by the caller's
+ * signal, or because another account has signed in before the upload started), `PAUSED` (by {@link PAUSED}), `TIMEOUT` (by
+ * `timeoutSeconds`),
  * `FILE_UNREADABLE` (the file was changed or removed, or is a folder) and `CODE_UNAVAILABLE` (the code for uploads could not be
  * loaded). `UNEXPECTED_RESPONSE` is a response that isn't from this API, such as a proxy's error page; `params.body` has its
  * first 500 characters, and `params.code` the `code` of a JSON body.
@@ -11,6 +12,7 @@ export type S3ClientErrorCode =
   | ErrorCode
   | 'NETWORK_ERROR'
   | 'ABORTED'
+  | 'PAUSED'
   | 'TIMEOUT'
   | 'UNEXPECTED_RESPONSE'
   | 'FILE_UNREADABLE'
@@ -54,7 +56,24 @@ export class S3ClientError extends Error {
 }
 
 /**
- * Returns the error of a call without a response: that of the time limit or `ABORTED` if the signal aborted, otherwise
+ * The reason that pauses an upload: `controller.abort(PAUSED)`. The call rejects with code `PAUSED`. An upload in parts keeps what has
+ * arrived, stays reserved, and goes on there when the same file is uploaded again, also after a reload. An upload in one PUT begins again.
+ * While the server verifies the bytes, a pause comes too late, and the call resolves.
+ *
+ * @example
+ * const controller = new AbortController()
+ * api.upload(file, { signal: controller.signal }).catch(({ code }) => code === 'PAUSED' && showResume())
+ * pauseButton.onclick = () => controller.abort(PAUSED)
+ */
+export const PAUSED: Error = /* @__PURE__ */ Object.assign(/* @__PURE__ */ new Error('Paused.'), { name: 'PAUSED' })
+
+/** Returns whether a signal aborted for a pause. By the name, because an application may have two copies of this module. */
+export function isPause(reason: unknown): boolean {
+  return (Object(reason) as Error).name === 'PAUSED'
+}
+
+/**
+ * Returns the error of a call without a response: that of the time limit, or `PAUSED` or `ABORTED` if the signal aborted, otherwise
  * `NETWORK_ERROR`.
  */
 export function withoutResponse(
@@ -64,7 +83,7 @@ export function withoutResponse(
 ): S3ClientError {
   if (isCode(reason, 'TIMEOUT')) return reason
   return aborted
-    ? new S3ClientError('ABORTED', 'aborted.', { ...asked, cause: reason })
+    ? new S3ClientError(isPause(reason) ? 'PAUSED' : 'ABORTED', 'aborted.', { ...asked, cause: reason })
     : new S3ClientError('NETWORK_ERROR', 'no response.', { ...asked, cause })
 }
 

@@ -10,6 +10,7 @@ import { createFiles, type ServerFiles } from './files/files.js'
 import { deleteEndpoint } from './http/delete.js'
 import { multipartEndpoints } from './http/multipart.js'
 import { readingEndpoints } from './http/reading.js'
+import { uploadRulesEndpoint } from './http/upload-rules.js'
 import { uploadEndpoints } from './http/uploads.js'
 import { serverPolicy, type S3ServerOptions, type ServerPolicy, checks } from './options.js'
 import { mapStorageErrors, storageSubtrees } from './storage.js'
@@ -122,6 +123,7 @@ function serverEndpoints(dependencies: ServerDependencies, policy: ServerPolicy)
     ...(multipart && storage
       ? multipartEndpoints({ ...dependencies, multipart: storage }, multipart, routes, upload?.guard)
       : []),
+    ...(takesUploads(policy) ? [uploadRulesEndpoint(routes, multipart !== null && storage !== undefined)] : []),
     ...(download ? readingEndpoints(dependencies, download) : []),
     ...(remove ? [deleteEndpoint(dependencies, remove)] : []),
   ]

@@ -1,6 +1,6 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import type { CallOptions } from '../call-options.js'
-import { isCode, type S3ClientError, withoutResponse } from '../client-error.js'
+import { isCode, isPause, type S3ClientError, withoutResponse } from '../client-error.js'
 import { type Failure, inOneTab, type KeptAttempt, type Slot } from './kept-attempts.js'
 import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
@@ -127,7 +127,7 @@ export function skewOf({ createdAt }: DbClientObject): number {
 
 /**
  * Sends and confirms an attempt. What becomes of one that fails: it stays in its slot if the response was not the API's own or
- * proves nothing, or if it can be resumed. Otherwise, and always after an abort, it is ended at the server. If it turns
+ * proves nothing, or if it can be resumed. Otherwise, and always after an abort that is no pause, it is ended at the server. If it turns
  * out to be confirmed, and its bytes are this file's, the result is its object.
  */
 export async function conclude(
@@ -152,7 +152,7 @@ export async function conclude(
     const isUnproven = isGone(error) && !isOver(error, attempt)
     if (
       (isForeign || isUnproven || (attempt.identity && isResumable(error))) &&
-      (!signal.aborted || isCode(signal.reason, 'TIMEOUT'))
+      (!signal.aborted || isCode(signal.reason, 'TIMEOUT') || isPause(signal.reason))
     ) {
       slot.write(attempt)
       // Now, because the person may never come back.
@@ -170,13 +170,13 @@ export async function conclude(
 
 /** Returns whether the upload can be resumed once the network, the server, the bucket or the session is back. */
 function isResumable(error: unknown): boolean {
-  return isTransient(error) || isCode(error, 'TIMEOUT', 'UNEXPECTED_RESPONSE') || statusOf(error) === 401
+  return isTransient(error) || isCode(error, 'PAUSED', 'TIMEOUT', 'UNEXPECTED_RESPONSE') || statusOf(error) === 401
 }
 
 /** Returns what to tell the server of an error of the bucket. */
 function failureOf(error: unknown): Failure | undefined {
   const { path, status = null, params, message } = Object(error) as S3ClientError
-  if (path !== null || isCode(error, 'ABORTED', 'TIMEOUT')) return undefined
+  if (path !== null || isCode(error, 'ABORTED', 'PAUSED', 'TIMEOUT')) return undefined
   return { status, message: String((params && params['body']) || message).slice(0, 500) }
 }
 

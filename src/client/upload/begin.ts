@@ -49,7 +49,7 @@ export async function beginInLine(
   let run: Promise<DbClientObject> | undefined
   let isOver = false
   try {
-    return await limited(options, (signal) => {
+    const begin = (signal: AbortSignal) => {
       const before = Promise.all(cancelled)
       run = limited({ timeoutSeconds: context.stallSeconds }, () => before)
         .catch(() => undefined)
@@ -65,7 +65,8 @@ export async function beginInLine(
       const ended = run.then(end, end)
       signal.addEventListener('abort', () => !isOver && cancelled.add(ended))
       return run
-    })
+    }
+    return await limited(options, begin, undefined, phase.holdBack)
   } catch (error) {
     if (!run) leave()
     else if (isCode(error, 'ABORTED') && phase.isConfirming()) return run

@@ -13,7 +13,7 @@ export interface UploadProgress {
 export type UploadState = 'waiting' | 'sending' | 'confirming'
 
 /**
- * `signal` ends the upload at the server. After `timeoutSeconds`, an upload in parts can be resumed, and any other is ended.
+ * `signal` ends the upload at the server, or pauses it with the reason `PAUSED`. After `timeoutSeconds`, an upload in parts can be resumed, and any other is ended.
  */
 export interface UploadOptions extends CallOptions {
   /** Name of an upload route of the server. Optional if the server has only one. */

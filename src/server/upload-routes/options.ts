@@ -32,7 +32,7 @@ export type MetadataFunction = (
 
 /**
  * Returns the largest file size of an owner in bytes, or `null` for no limit, such as that of their plan. Called when an upload
- * begins, and without a request by `s3.files.put`. Any other result refuses the upload with `INTERNAL_ERROR`, which `onError` gets.
+ * begins, by `GET /upload/rules`, and without a request by `s3.files.put`. Any other result refuses the upload with `INTERNAL_ERROR`, which `onError` gets.
  */
 export type MaxFileSizeFunction = (scope: string, request?: Request) => number | null | Promise<number | null>
 

@@ -82,5 +82,16 @@ export function describeUploadRoutes(serve: Serve): void {
       expect((await begin(path, file, 'user:broken')).json).toEqual(errorOf('INTERNAL_ERROR'))
       expect((await begin(path, file, 'user:paid')).status).toBe(201)
     })
+
+    it('tell their rules to each owner, except those that are closed', async () => {
+      const rulesOf = (as: string | null) => exchange(baseURL, { request: 'GET /upload/rules', as })
+      const rules = (maxFileSize: number | null) => ({
+        routes: { reports: { maxFileSize, contentTypes: null, multipart: true } },
+      })
+      expect(await rulesOf('user:1')).toMatchObject({ status: 200, json: rules(10) })
+      expect((await rulesOf('user:paid')).json).toEqual(rules(null))
+      expect((await rulesOf('user:broken')).json).toEqual(errorOf('INTERNAL_ERROR'))
+      expect((await rulesOf(null)).status).toBe(401)
+    })
   })
 }

@@ -35,7 +35,7 @@ describe('the document', () => {
       operationsOf(createS3Server({ ...options(), upload: false, delete: false, download: false })),
     ).toEqual(expect.arrayContaining(ofDb))
     const all = operationsOf(createS3Server(options()))
-    const ofUploads = ['POST /upload', 'POST /upload/confirm', 'POST /upload/abort']
+    const ofUploads = ['POST /upload', 'POST /upload/confirm', 'POST /upload/abort', 'GET /upload/rules']
     expect(all).toEqual(expect.arrayContaining([...ofDb, ...ofUploads, 'GET /download', 'DELETE /object']))
     const withoutDelete = operationsOf(createS3Server({ ...options(), delete: false }))
     expect(all.filter((operation) => !withoutDelete.includes(operation))).toEqual(['DELETE /object'])

@@ -12,6 +12,7 @@ const REQUESTS = [
   ['GET', '/db/objects'],
   ['GET', '/db/object?key=a'],
   ['POST', '/upload', FILE],
+  ['GET', '/upload/rules'],
   ['POST', '/upload/confirm', { key: 'a', id: ID }],
   ['POST', '/upload/abort', { key: 'a', id: ID }],
   ['POST', '/multipart', FILE],
@@ -55,7 +56,7 @@ describe('responses match the document', () => {
   it('without authentication and for missing objects', async () => {
     expect(new Set(await sendAll(observed().as(null)))).toEqual(new Set([401]))
     expect(await sendAll(observed().as('user:ann'))).toEqual([
-      200, 404, 201, 404, 404, 201, 404, 404, 404, 404, 404, 404, 200, 404,
+      200, 404, 201, 200, 404, 404, 201, 404, 404, 404, 404, 404, 404, 200, 404,
     ])
   })
 
@@ -63,8 +64,8 @@ describe('responses match the document', () => {
     const ann = observed().as('user:ann')
     for (const [method, path] of REQUESTS) {
       const bad = method === 'POST' ? {} : undefined
-      // GET /db/usage has no parameters, so only the length of its query can be invalid.
-      const query = path === '/db/usage' ? `?${'x'.repeat(8193)}` : '?key=&limit=0'
+      // Without parameters, only the length of the query can be invalid.
+      const query = ['/db/usage', '/upload/rules'].includes(path) ? `?${'x'.repeat(8193)}` : '?key=&limit=0'
       expect((await ann.send(method, path.replace(/\?.*/, '') + query, bad)).status).toBe(400)
     }
     expect((await ann.send('GET', '/db/objects?cursor=x')).status).toBe(400)
@@ -142,6 +143,9 @@ describe('responses match the document', () => {
       await ann.delete(key),
     ]
     expect(responses.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403])
+    const noPlan = () => Promise.reject(new StorageError('FORBIDDEN'))
+    const refused = observed({ routes: { only: { maxFileSize: noPlan } } }).as('user:ann')
+    expect((await refused.send('GET', '/upload/rules')).status).toBe(403)
   })
 
   it.each([
