@@ -13,5 +13,6 @@ export const entries = {
   fastify: 'src/bindings/fastify/fastify-binding.ts',
   hono: 'src/bindings/hono/hono-binding.ts',
   client: 'src/client/index.ts',
+  uploads: 'src/client/uploads/index.ts',
   conformance: 'test/conformance/index.ts',
 }

@@ -1,7 +1,7 @@
 import { defineConfig, type OutputOptions, type RolldownOptions } from 'rolldown'
 import { entries } from './entries.js'
 
-const { client, conformance, ...others } = entries
+const { client, uploads, conformance, ...others } = entries
 
 const output: OutputOptions = {
   dir: 'dist',
@@ -61,7 +61,7 @@ export default defineConfig([
   // of the rest is in one file with all of it, so that a page loads one chunk at its start.
   {
     ...library,
-    input: { client },
+    input: { client, uploads },
     output: formats({
       codeSplitting: { groups: [{ name: 'client-core', test: /[\\/]src[\\/]client[\\/](?!index|upload)/ }] },
     }),

@@ -55,6 +55,3 @@ export async function limited<Result>(
     abort(outer.reason)
   }
 }
-
-/** Who is signed in, or a function that returns it. `null` and `undefined`: no user. */
-export type Account = string | (() => string | null | undefined) | null | undefined

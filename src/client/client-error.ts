@@ -82,8 +82,9 @@ export function withoutResponse(
   cause?: unknown,
 ): S3ClientError {
   if (isCode(reason, 'TIMEOUT')) return reason
+  const code = isPause(reason) ? 'PAUSED' : 'ABORTED'
   return aborted
-    ? new S3ClientError(isPause(reason) ? 'PAUSED' : 'ABORTED', 'aborted.', { ...asked, cause: reason })
+    ? new S3ClientError(code, `${code.toLowerCase()}.`, { ...asked, cause: reason })
     : new S3ClientError('NETWORK_ERROR', 'no response.', { ...asked, cause })
 }
 

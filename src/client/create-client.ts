@@ -1,4 +1,5 @@
 import type { DbClientObject } from '../core/store/records.js'
+import { type Account, knownAccount } from './account.js'
 import {
   addressOf,
   type ApiAccess,
@@ -10,8 +11,9 @@ import {
   withoutTrailingSlash,
   withQuery,
 } from './api-request.js'
-import { type Account, type CallOptions, limited } from './call-options.js'
+import { type CallOptions, limited } from './call-options.js'
 import { S3ClientError } from './client-error.js'
+import { attachContext } from './client-parts.js'
 import type { UploadContext, UploadOptions } from './upload/upload-request.js'
 import type { SettledUploads, UnfinishedUpload } from './upload/unfinished.js'
 import type * as uploadCode from './upload/upload.js'
@@ -65,6 +67,16 @@ export interface DownloadLink {
   readonly expiresAt: string
 }
 
+/** Which files an upload route accepts from the signed-in user. */
+export interface UploadRules {
+  /** Bytes. `null`: no limit. */
+  readonly maxFileSize: number | null
+  /** Media types such as `image/png` or `image/*`. `null`: any type. */
+  readonly contentTypes: readonly string[] | null
+  /** Whether files can be uploaded in parts. */
+  readonly multipart: boolean
+}
+
 export type FileOptions = (ObjectLocation | ObjectId) & {
   /**
    * `inline` shows images, audio, video, PDF and plain text in the browser; other types are always saved as a file. Default:
@@ -100,6 +112,17 @@ export interface S3Api {
   readonly settleUploads: (options?: CallOptions) => Promise<SettledUploads>
   /** Returns the interrupted uploads of this account that can be resumed, oldest first. */
   readonly unfinishedUploads: (options?: CallOptions) => Promise<readonly UnfinishedUpload[]>
+  /**
+   * Returns which files the upload routes accept from the signed-in user, by the name of the route, to refuse others before they are
+   * sent. Rejects with `NOT_FOUND` if the server has no uploads, or is older than this client.
+   *
+   * @example
+   * const { routes } = await api.uploadRules()
+   * input.accept = routes['photos']?.contentTypes?.join() ?? ''
+   */
+  readonly uploadRules: (
+    options?: CallOptions,
+  ) => Promise<{ readonly routes: Readonly<Record<string, UploadRules>> }>
   /** Returns a download URL for an active object. */
   readonly download: (object: ObjectLocation & CallOptions) => Promise<DownloadLink>
   /**
@@ -146,9 +169,15 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
 
   const uploads = (options: UploadOptions = {}) => limited(options, () => loadUploads(stall))
   const api = {
-    upload: async (file, options) => (await uploads(options)).upload(context, file, options),
+    upload: async (file, options) => {
+      // Now, because another account may sign in before the upload begins, which would become the owner of the file.
+      const owner = knownAccount(account)
+      return (await uploads(options)).upload(context, file, options, owner)
+    },
     settleUploads: async (options) => (await uploads(options)).settleUploads(context, options),
     unfinishedUploads: async (options) => (await uploads(options)).unfinishedUploads(context, options),
+    uploadRules: (options = {}) =>
+      request('GET', '/upload/rules', { ...locate(options), query: {}, answer: 'routes' }),
     download: async (object) => {
       const link = await request<DownloadLink>('GET', '/download', { ...locate(object), answer: 'url' })
       return { ...link, url: addressOf(link.url, base) }
@@ -159,6 +188,7 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
     },
     delete: (object) => request('DELETE', '/object', locate(object)),
   } satisfies S3Api as S3Api & PluginApis<Plugins>
+  attachContext(api, context)
   for (const { id, createApi } of plugins) Object.assign(api, { [id]: createApi(request) })
   return { api, useApi: () => api }
 }

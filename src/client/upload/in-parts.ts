@@ -18,6 +18,7 @@ import { digestOf, readPart } from './read.js'
 import { onPage } from './page-events.js'
 import { isTransient, retry, statusOf, throwIfAborted } from './retry.js'
 import { severalAtOnce, type Transfer } from './transfer.js'
+import { identityOf } from './upload-request.js'
 
 /** How long the first URLs of an upload may take, in milliseconds. */
 const UNTIL_SIGNED = 60_000
@@ -31,8 +32,7 @@ export async function uploadInParts(
   settleOthers: () => Promise<void>,
 ): Promise<DbClientObject> {
   const { file, uploadRequest, kept } = transfer
-  // A file without a name can't be recognized. Not `instanceof`, because it may come from another frame.
-  const identity = 'lastModified' in file && JSON.stringify(uploadRequest)
+  const identity = identityOf(file, uploadRequest)
   for (const slot of kept.slots()) {
     const object = await inOneTab(slot, async () => {
       const attempt = slot.read()

@@ -1,7 +1,6 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import type { ApiRequest } from '../api-request.js'
-import type { Account } from '../call-options.js'
-import { withoutResponse } from '../client-error.js'
+import { accountOf } from '../account.js'
 import { onPage } from './page-events.js'
 import type { UploadContext } from './upload-request.js'
 
@@ -121,24 +120,12 @@ export function keptAttempts(context: UploadContext) {
   }
   return {
     prefix,
+    account,
     /** Whether the account is still signed in. Throws what the application's function throws, as a `NETWORK_ERROR`. */
     isCurrent,
     slots: () => storedNames(prefix).map(slotOf),
     newSlot: () => slotOf(`${prefix}${Math.random()}`),
   }
-}
-
-/** Like the other functions of the application, one that throws counts as a lost response. */
-function accountOf(option: Account): string | null {
-  let current: unknown
-  try {
-    current = typeof option === 'function' ? option() : option
-  } catch (cause) {
-    throw withoutResponse({ aborted: false }, undefined, cause)
-  }
-  if (current == null) return null
-  if (typeof current === 'string') return current
-  throw new TypeError('account must be a string or null.')
 }
 
 function storedNames(prefix: string): string[] {

@@ -2,9 +2,10 @@ import type { DbClientObject } from '../../core/store/records.js'
 import { type CallOptions, limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
 import { attemptCalls, END_LIMIT, endAttempt, isGone, isOver, isWhole, loadedOf } from './attempt.js'
+import { trafficOf } from './begin.js'
 import { inOneTab, keptAttempts, type KeptAttempts, mayBeInProgress, type Slot } from './kept-attempts.js'
 import { severalAtOnce } from './transfer.js'
-import type { UploadContext } from './upload-request.js'
+import { createUploadRequest, identityOf, type UploadContext, type UploadOptions } from './upload-request.js'
 
 /** How many attempts were settled. */
 export interface SettledUploads {
@@ -130,4 +131,31 @@ export async function unfinishedUploads(
     })
     return found.sort((one, other) => (one.object.id < other.object.id ? -1 : 1))
   })
+}
+
+/**
+ * Ends the attempts that uploading a file would resume, which a paused upload has kept. Later uploads wait for it, because it releases
+ * quota. If the server can't be reached, one of them repeats it.
+ */
+export async function discardUpload(
+  context: UploadContext,
+  file: Blob,
+  options: UploadOptions,
+): Promise<void> {
+  const { cancelled } = trafficOf(context)
+  const identity = identityOf(file, createUploadRequest(file, options))
+  const before = Promise.all(cancelled)
+  const discard = async () => {
+    await before
+    for (const slot of keptAttempts(context).slots()) {
+      const attempt = slot.read()
+      if (!identity || !attempt || attempt.identity !== identity || attempt.aborted) continue
+      await inOneTab(slot, () => endAttempt(slot, attempt))
+    }
+  }
+  const ended = discard()
+    .catch(() => {})
+    .finally(() => cancelled.delete(ended))
+  cancelled.add(ended)
+  return ended
 }

@@ -1,5 +1,6 @@
+import type { Account } from '../account.js'
 import type { ApiRequest, Fetch } from '../api-request.js'
-import type { Account, CallOptions } from '../call-options.js'
+import type { CallOptions } from '../call-options.js'
 import { mediaTypeOf, typeByExtension } from './media-type.js'
 
 export interface UploadProgress {
@@ -37,6 +38,9 @@ export interface UploadOptions extends CallOptions {
   readonly onState?: ((state: UploadState) => void) | null | undefined
 }
 
+/** Files of this size in bytes or more are uploaded in parts. */
+export const MULTIPART_MIN_SIZE = 16 * 1024 ** 2
+
 /** The parts of the client that an upload uses. */
 export interface UploadContext {
   /** Absolute or relative URL of the API. */
@@ -58,6 +62,14 @@ export interface UploadRequest extends Pick<UploadOptions, 'route'> {
   readonly contentType: string
   /** Bytes. */
   readonly size: number
+}
+
+/**
+ * Returns what makes two uploads the same, or `false` for a file that can't be recognized, because it has no name. Not by `instanceof`,
+ * because the file may come from another frame.
+ */
+export function identityOf(file: Blob, uploadRequest: UploadRequest): string | false {
+  return 'lastModified' in file && JSON.stringify(uploadRequest)
 }
 
 const MAX_FILENAME_LENGTH = 1024

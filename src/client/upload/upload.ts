@@ -1,6 +1,6 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
-import { isCode } from '../client-error.js'
+import { isCode, withoutResponse } from '../client-error.js'
 import { END_LIMIT } from './attempt.js'
 import { beginInLine, trafficOf } from './begin.js'
 import { uploadInParts } from './in-parts.js'
@@ -11,20 +11,23 @@ import { retry, throwIfAborted } from './retry.js'
 import { trackPhase, trackProgress } from './progress.js'
 import { choosePut } from './transport.js'
 import { settleChanged } from './unfinished.js'
-import { createUploadRequest, type UploadContext, type UploadOptions } from './upload-request.js'
+import {
+  createUploadRequest,
+  MULTIPART_MIN_SIZE,
+  type UploadContext,
+  type UploadOptions,
+} from './upload-request.js'
 
-export { settleUploads, unfinishedUploads } from './unfinished.js'
-
-/** Files of this size in bytes or more are uploaded in parts. */
-const MULTIPART_MIN_SIZE = 16 * 1024 ** 2
+export { discardUpload, settleUploads, unfinishedUploads } from './unfinished.js'
 
 /**
- * Implements `api.upload`. The client loads this chunk with the first upload.
+ * Implements `api.upload`. The client loads this chunk with the first upload. `owner` was signed in at the call; `undefined`: unknown.
  */
 export async function upload(
   context: UploadContext,
   file: Blob,
   options: UploadOptions = {},
+  owner?: string | null,
 ): Promise<DbClientObject> {
   const uploadRequest = createUploadRequest(file, options)
   const progress = trackProgress(uploadRequest.size, options.onProgress)
@@ -36,6 +39,7 @@ export async function upload(
       const { filename, contentType } = uploadRequest
       const bytes = await readWhole(isSmall ? file : file.slice(0, 1), filename, contentType)
       const kept = await retry(async () => keptAttempts(context), { signal, phase })
+      if (owner !== undefined && kept.account !== owner) throw withoutResponse({ aborted: true })
       const transfer = {
         ...context,
         kept,

@@ -1,0 +1,2 @@
+export * from './queued-upload.js'
+export { createUploadQueue } from './upload-queue.js'

@@ -1,0 +1,33 @@
+/** A frame of most screens, in milliseconds. */
+const FRAME = 16
+
+/** Tells listeners of changes, at most once a frame. */
+export function createNotices() {
+  const listeners = new Set<{ readonly call: () => void }>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const tell = () => {
+    timer = undefined
+    for (const listener of [...listeners]) {
+      try {
+        listener.call()
+      } catch (error) {
+        // One that throws must not keep the others from hearing of the change. The page reports its error.
+        setTimeout(() => {
+          throw error
+        })
+      }
+    }
+  }
+  return {
+    /** Tells the listeners soon. */
+    give(): void {
+      if (listeners.size) timer ||= setTimeout(tell, FRAME)
+    },
+    subscribe(call: () => void): () => void {
+      // The same function may listen twice.
+      const listener = { call }
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
