@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import { until } from '../../../until.js'
+import { large } from '../faulty-server.js'
+import { NOTHING_USED } from '../server.js'
+import { useFakePauses } from '../upload-in-parts/fake-pauses.js'
+import { createGate, note, notes, startQueue } from './queue-of-files.js'
+
+useFakePauses()
+
+const PART = 8 * 1024 ** 2
+
+describe('a paused queue', () => {
+  it('stops what is sent, holds back what waits and what is added, and goes on', async () => {
+    const gate = createGate()
+    const { queue, states, isIdle, usage, count } = startQueue({ PUT: gate.pass })
+    queue.add(notes(5))
+    await until(() => gate.count() === 3)
+    queue.pause()
+    queue.add(note())
+    expect(states()).toEqual(Array(6).fill('paused'))
+    await expect.poll(usage).toEqual(NOTHING_USED)
+    expect(count('POST /upload')).toBe(3)
+    gate.open()
+    queue.resume()
+    await until(isIdle)
+    expect(states()).toEqual(Array(6).fill('done'))
+    expect(await usage()).toMatchObject({ files: 6, reservedFiles: 0 })
+  })
+
+  it('goes on with a single file, and holds the others back', async () => {
+    const { queue, of, states, items } = startQueue()
+    queue.pause()
+    const [, second] = queue.add(notes(3))
+    queue.resume(second)
+    await until(() => of(second!).state === 'done')
+    expect(states()).toEqual(['paused', 'done', 'paused'])
+    queue.cancel(items()[0]!.id)
+    queue.retry()
+    expect(states()[0]).toBe('paused')
+  })
+
+  it('goes on if it is resumed before the calls have ended', async () => {
+    const gate = createGate()
+    const { queue, isIdle, usage } = startQueue({ PUT: gate.pass })
+    queue.add(notes(4))
+    await until(() => gate.count() === 3)
+    queue.pause()
+    queue.resume()
+    gate.open()
+    await until(isIdle)
+    expect(await usage()).toMatchObject({ files: 4, reservedFiles: 0 })
+  })
+})
+
+describe('a paused file', () => {
+  it('gives its place to the next', async () => {
+    const gate = createGate()
+    const { queue, states } = startQueue({ PUT: gate.pass })
+    const [first] = queue.add(notes(4))
+    await until(() => gate.count() === 3)
+    queue.pause(first)
+    await until(() => states().join() === 'paused,uploading,uploading,uploading')
+  })
+
+  it('in one PUT begins again at 0', async () => {
+    const gate = createGate()
+    const { queue, of, isIdle, count } = startQueue({ PUT: gate.pass })
+    const [id] = queue.add(note())
+    await until(() => gate.count() === 1)
+    queue.pause(id)
+    expect(of(id!)).toMatchObject({ state: 'paused', loaded: 0 })
+    gate.open()
+    queue.resume(id)
+    await until(isIdle)
+    expect([of(id!).state, count('POST /upload')]).toEqual(['done', 2])
+  })
+
+  /** Pauses a file of three parts once the first has arrived. */
+  async function pausedInParts() {
+    const gate = createGate()
+    const put = (serve: () => Promise<Response>, call: number) => (call === 1 ? serve() : gate.pass(serve, call))
+    const queued = startQueue({ PUT: put })
+    const [id = ''] = queued.queue.add(large())
+    await until(() => queued.of(id).loaded > 0)
+    const arrived = queued.of(id).loaded
+    queued.queue.pause(id)
+    await expect.poll(async () => (await queued.api.unfinishedUploads()).length).toBe(1)
+    return { ...queued, gate, id, arrived }
+  }
+
+  it('in parts keeps what has arrived, and sends the rest', async () => {
+    const { queue, of, id, arrived, gate, isIdle, count } = await pausedInParts()
+    expect(of(id)).toMatchObject({ state: 'paused', loaded: arrived })
+    gate.open()
+    const seen: number[] = []
+    queue.resume(id)
+    while (!isIdle()) {
+      seen.push(of(id).loaded)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(of(id)).toMatchObject({ state: 'done', loaded: 2 * PART + 3 })
+    expect(Math.min(...seen)).toBe(arrived)
+    expect(count('POST /multipart')).toBe(1)
+  })
+
+  it.each(['cancel', 'remove'] as const)('in parts is ended at the server by %s', async (call) => {
+    const { queue, id, usage, states, count, api } = await pausedInParts()
+    queue[call](id)
+    expect(states()).toEqual(call === 'cancel' ? ['failed'] : [])
+    await expect.poll(usage).toEqual(NOTHING_USED)
+    expect(await api.unfinishedUploads()).toEqual([])
+    expect(count('POST /multipart/abort')).toBe(1)
+  })
+
+  it('that has not begun leaves an upload of an earlier visit alone when it is cancelled', async () => {
+    const { queue, usage, api } = await pausedInParts()
+    queue.pause()
+    const [again] = queue.add(large())
+    queue.cancel(again)
+    expect(await usage()).toMatchObject({ reservedFiles: 1 })
+    expect(await api.unfinishedUploads()).toHaveLength(1)
+  })
+})
+
+describe('while the server verifies a file', () => {
+  it('a pause comes too late', async () => {
+    const gate = createGate()
+    const { queue, of, isIdle } = startQueue({ 'POST /upload/confirm': gate.pass })
+    const [id] = queue.add(note())
+    await until(() => of(id!).state === 'confirming')
+    queue.pause()
+    expect(of(id!).state).toBe('confirming')
+    gate.open()
+    await until(isIdle)
+    expect(of(id!)).toMatchObject({ state: 'done', object: { status: 'active' } })
+  })
+
+  it('the outcome of a cancel is what the server has done', async () => {
+    const gate = createGate()
+    const { queue, of, isIdle, usage } = startQueue({
+      'POST /upload/confirm': async (serve, call) => {
+        const response = await serve()
+        return gate.pass(() => Promise.resolve(response), call)
+      },
+    })
+    const [id] = queue.add(note())
+    await until(() => gate.count() === 1)
+    queue.cancel()
+    expect(of(id!).state).toBe('confirming')
+    gate.open()
+    await until(isIdle)
+    expect(of(id!).state).toBe('done')
+    expect(await usage()).toMatchObject({ files: 1, reservedFiles: 0 })
+  })
+})
