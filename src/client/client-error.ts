@@ -65,7 +65,9 @@ export class S3ClientError extends Error {
  * api.upload(file, { signal: controller.signal }).catch(({ code }) => code === 'PAUSED' && showResume())
  * pauseButton.onclick = () => controller.abort(PAUSED)
  */
-export const PAUSED: Error = /* @__PURE__ */ Object.assign(/* @__PURE__ */ new Error('Paused.'), { name: 'PAUSED' })
+export const PAUSED: Error = /* @__PURE__ */ Object.assign(/* @__PURE__ */ new Error('Paused.'), {
+  name: 'PAUSED',
+})
 
 /** Returns whether a signal aborted for a pause. By the name, because an application may have two copies of this module. */
 export function isPause(reason: unknown): boolean {

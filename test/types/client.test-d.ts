@@ -153,6 +153,7 @@ describe('S3ClientError', () => {
       | ErrorCode
       | 'NETWORK_ERROR'
       | 'ABORTED'
+      | 'PAUSED'
       | 'TIMEOUT'
       | 'UNEXPECTED_RESPONSE'
       | 'FILE_UNREADABLE'

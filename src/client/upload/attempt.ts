@@ -170,7 +170,9 @@ export async function conclude(
 
 /** Returns whether the upload can be resumed once the network, the server, the bucket or the session is back. */
 function isResumable(error: unknown): boolean {
-  return isTransient(error) || isCode(error, 'PAUSED', 'TIMEOUT', 'UNEXPECTED_RESPONSE') || statusOf(error) === 401
+  return (
+    isTransient(error) || isCode(error, 'PAUSED', 'TIMEOUT', 'UNEXPECTED_RESPONSE') || statusOf(error) === 401
+  )
 }
 
 /** Returns what to tell the server of an error of the bucket. */

@@ -32,7 +32,7 @@ export function trackPhase(onState: UploadOptions['onState']) {
     },
     isConfirming: () => phase === 'confirming',
     /** Keeps a pause back while the server verifies the bytes. It takes effect if some of them have to be sent again. */
-    holdBack(reason: unknown, stop: () => void) {
+    holdBack: (reason: unknown, stop: () => void) => {
       if (phase !== 'confirming' || !isPause(reason)) return false
       stopLater = stop
       return true

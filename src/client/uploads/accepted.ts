@@ -26,7 +26,7 @@ export function refusalBy(
       params: { max, size },
     })
   }
-  const [essence = ''] = contentType.toLowerCase().split(/ *;/)
+  const [essence = ''] = contentType.toLowerCase().split(/[ ;]/)
   const wildcard = essence.replace(/\/.*/, '/*')
   if (!contentTypes || contentTypes.includes(essence) || contentTypes.includes(wildcard)) return undefined
   const allowed = contentTypes.join(', ')

@@ -1,2 +1,2 @@
-export * from './queued-upload.js'
+export type * from './queued-upload.js'
 export { createUploadQueue } from './upload-queue.js'

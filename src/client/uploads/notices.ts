@@ -20,14 +20,16 @@ export function createNotices() {
   }
   return {
     /** Tells the listeners soon. */
-    give(): void {
+    give: () => {
       if (listeners.size) timer ||= setTimeout(tell, FRAME)
     },
-    subscribe(call: () => void): () => void {
+    subscribe: (call: () => void) => {
       // The same function may listen twice.
       const listener = { call }
       listeners.add(listener)
-      return () => void listeners.delete(listener)
+      return () => {
+        listeners.delete(listener)
+      }
     },
   }
 }

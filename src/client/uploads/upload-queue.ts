@@ -100,7 +100,12 @@ export function createUploadQueue(
   /** Fails the files that break the rules, which are asked for once for each account. */
   async function check(added: readonly Item[], owner: Item['owner']): Promise<void> {
     // Where this fails, the server decides.
-    const asked = rules.get(owner) || api.uploadRules(RULES_LIMIT).then(({ routes }) => routes, () => ({}))
+    const asked =
+      rules.get(owner) ||
+      api.uploadRules(RULES_LIMIT).then(
+        ({ routes }) => routes,
+        () => ({}),
+      )
     rules.set(owner, asked)
     const routes = await asked
     for (const item of added) {
@@ -112,8 +117,6 @@ export function createUploadQueue(
   }
 
   function start(item: Item): void {
-    const { file, options, shown } = item
-    const { signal, onProgress, onState } = options
     try {
       const current = accountOf(account)
       if (item.owner === undefined) item.owner = current
@@ -122,50 +125,55 @@ export function createUploadQueue(
     } catch (error) {
       return fail(item, error)
     }
-    const run = (item.run = new AbortController())
-    const stop = () => abort(run, signal!.reason)
-    let loaded = 0
-    let isSending = false
+    item.run = new AbortController()
+    item.hasBegun = true
     running += 1
-    become(item, 'uploading', { loaded: keepsParts(item) ? shown.loaded : 0 })
+    become(item, 'uploading', { loaded: keepsParts(item) ? item.shown.loaded : 0 })
+    void send(item, item.run)
+  }
+
+  async function send(item: Item, run: AbortController): Promise<void> {
+    const { signal, onProgress, onState } = item.options
+    const stop = () => abort(run, signal!.reason)
     if (signal) signal.addEventListener('abort', stop)
     if (signal && signal.aborted) stop()
-    item.hasBegun = true
-    api
-      .upload(file, {
-        ...options,
+    /** What this call has reported, first of what it compares and then of what it sends. */
+    let reported = 0
+    let isSending = false
+    try {
+      const object = await api.upload(item.file, {
+        ...item.options,
         signal: run.signal,
         onProgress(progress) {
-          // Before that, what has arrived is compared.
-          if (isSending) speed.add(progress.loaded - loaded)
-          loaded = progress.loaded
+          const { loaded } = progress
+          if (isSending) speed.add(loaded - reported)
+          reported = loaded
           const known = isSending ? loaded : Math.max(loaded, item.shown.loaded)
           if (!run.signal.aborted) become(item, item.shown.state, { loaded: known })
           if (onProgress) onProgress(progress)
         },
         onState(state) {
-          isSending ||= state === 'sending'
+          if (state === 'sending') isSending = true
           if (!run.signal.aborted) {
-            if (state === 'sending') become(item, 'uploading', { loaded })
+            if (state === 'sending') become(item, 'uploading', { loaded: reported })
             else become(item, state)
           }
           if (onState) onState(state)
         },
       })
-      .then(
-        (object) => become(item, 'done', { object, loaded: shown.size }),
-        (error: unknown) => {
-          if (!ACTIVE.includes(item.shown.state)) return
-          if (codeOf(error) === 'PAUSED') become(item, 'paused')
-          else fail(item, error)
-        },
-      )
-      .then(() => {
-        item.run = undefined
-        running -= 1
-        if (signal) signal.removeEventListener('abort', stop)
-        work()
-      })
+      become(item, 'done', { object, loaded: item.shown.size })
+    } catch (error) {
+      // Otherwise it has been paused or cancelled.
+      if (ACTIVE.includes(item.shown.state)) {
+        if (codeOf(error) === 'PAUSED') become(item, 'paused')
+        else fail(item, error)
+      }
+    } finally {
+      if (signal) signal.removeEventListener('abort', stop)
+      item.run = undefined
+      running -= 1
+      work()
+    }
   }
 
   /** Ends what a paused upload has left at the server. */
@@ -233,7 +241,11 @@ export function createUploadQueue(
       if (items.delete(id)) changed()
     },
     subscribe: notices.subscribe,
-    getSnapshot: () => (snapshot ||= snapshotOf([...items.values()].map(({ shown }) => shown), speed.now())),
+    getSnapshot: () =>
+      (snapshot ||= snapshotOf(
+        [...items.values()].map(({ shown }) => shown),
+        speed.now(),
+      )),
   }
 }
 

@@ -78,7 +78,7 @@ describe('a paused file', () => {
   /** Pauses a file of three parts once the first has arrived. */
   async function pausedInParts() {
     const gate = createGate()
-    const put = (serve: () => Promise<Response>, call: number) => (call === 1 ? serve() : gate.pass(serve, call))
+    const put = (serve: () => Promise<Response>, call: number) => (call === 1 ? serve() : gate.pass(serve))
     const queued = startQueue({ PUT: put })
     const [id = ''] = queued.queue.add(large())
     await until(() => queued.of(id).loaded > 0)
@@ -138,9 +138,9 @@ describe('while the server verifies a file', () => {
   it('the outcome of a cancel is what the server has done', async () => {
     const gate = createGate()
     const { queue, of, isIdle, usage } = startQueue({
-      'POST /upload/confirm': async (serve, call) => {
+      'POST /upload/confirm': async (serve) => {
         const response = await serve()
-        return gate.pass(() => Promise.resolve(response), call)
+        return gate.pass(() => Promise.resolve(response))
       },
     })
     const [id] = queue.add(note())

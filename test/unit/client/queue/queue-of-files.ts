@@ -14,7 +14,7 @@ export const notes = (count: number) => Array.from({ length: count }, () => note
 export function createGate() {
   const held: (() => void)[] = []
   let isOpen = false
-  const pass: Fault = async (serve) => {
+  const pass = async (serve: () => Promise<Response>): Promise<Response> => {
     if (!isOpen) await new Promise<void>((resolve) => held.push(resolve))
     return serve()
   }

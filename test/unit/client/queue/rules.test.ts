@@ -97,7 +97,10 @@ describe('the rules', () => {
   })
 
   it.each([
-    ['are not there', () => Promise.resolve(Response.json({ code: 'NOT_FOUND', message: 'No.' }, { status: 404 }))],
+    [
+      'are not there',
+      () => Promise.resolve(Response.json({ code: 'NOT_FOUND', message: 'No.' }, { status: 404 })),
+    ],
     ['can’t be reached', () => Promise.reject(new TypeError('fetch failed'))],
   ])('leave the decision to the server where they %s', async (_, fault) => {
     const { queue, states, isIdle, items } = startQueue(

