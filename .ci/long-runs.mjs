@@ -11,7 +11,7 @@ const BINDING = ['test/package/runtimes']
 const SERVERS = ['test/package/servers']
 
 /** The client in Chromium, Firefox and WebKitGTK. They wait for most of their time. `faults` takes three minutes, so it waits for the night. */
-const ENGINES = ['left-pages', 'changed-files', 'refused-bodies', 'tabs-and-storage'].map(
+const ENGINES = ['left-pages', 'changed-files', 'refused-bodies', 'tabs-and-storage', 'paused-uploads'].map(
   (run) => `test/browser/${run}.`,
 )
 

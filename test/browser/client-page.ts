@@ -8,7 +8,8 @@ import express, { type Response } from 'express'
 import { startHttpServer } from '../servers/http-server.js'
 import type { NetworkNamespace } from '../servers/network-namespace.js'
 
-const CLIENT = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
+const sourceOf = (entry: string) =>
+  JSON.stringify(fileURLToPath(new URL(`../../src/client/${entry}.ts`, import.meta.url)))
 
 /** A service worker that answers each request of its pages, as those of frameworks do by default. */
 const PASSING_WORKER = `
@@ -21,7 +22,7 @@ const PASSING_WORKER = `
 export type BucketFault = 'none' | 'cut before' | 'cut after' | 'hold'
 
 export interface ClientPage {
-  /** URL of a page with the client’s exports as `window.client`, which sets a cookie. */
+  /** URL of a page with the exports of the client and of its uploads as `window.client` and `window.uploads`, which sets a cookie. */
   readonly url: string
   /** Headers of all requests to the bucket except preflights. */
   readonly toBucket: readonly IncomingHttpHeaders[]
@@ -179,7 +180,10 @@ export const clientScript = bundleClient()
 async function bundleClient(): Promise<string> {
   const { outputFiles } = await build({
     stdin: {
-      contents: `import * as client from ${JSON.stringify(CLIENT)}\nwindow.client = client`,
+      contents: `
+        import * as client from ${sourceOf('index')}
+        import * as uploads from ${sourceOf('uploads/index')}
+        Object.assign(window, { client, uploads })`,
       resolveDir: '.',
     },
     bundle: true,

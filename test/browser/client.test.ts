@@ -3,6 +3,7 @@ import { findChromium, useBrowser } from './chromium.js'
 import { keptUploads } from './kept-upload.js'
 import { multipartUploads } from './multipart-upload.js'
 import { pagesOfPictures } from './page-of-pictures.js'
+import { queuesOfFiles } from './queue-of-files.js'
 import { servedTypes } from './served-types.js'
 import { xhrUploads } from './xhr-upload.js'
 
@@ -14,6 +15,7 @@ describe.skipIf(executablePath === null)('a browser', () => {
   xhrUploads(browser)
   multipartUploads(browser)
   keptUploads(browser)
+  queuesOfFiles(browser)
   pagesOfPictures(browser)
   servedTypes(browser)
 })
