@@ -47,8 +47,11 @@ export function addFiles(page: Evaluates, files: FilesToAdd): Promise<void> {
 export const call = (page: Evaluates, name: 'pause' | 'resume' | 'retry' | 'cancel'): Promise<void> =>
   page.evaluate((each) => window.queue[each](), name)
 
-export const snapshotOf = (page: Evaluates): Promise<uploadExports.UploadQueueSnapshot> =>
-  page.evaluate(() => window.queue.getSnapshot(), undefined)
+export async function snapshotOf(page: Evaluates): Promise<uploadExports.UploadQueueSnapshot> {
+  // As text, because drivers carry objects only down to some depth.
+  const text = await page.evaluate(() => JSON.stringify(window.queue.getSnapshot()), undefined)
+  return JSON.parse(text) as uploadExports.UploadQueueSnapshot
+}
 
 /** Waits until all files have these states, in their order. */
 export function untilStates(page: Evaluates, states: readonly string[]): Promise<void> {
