@@ -1,6 +1,7 @@
 import { createS3Server, db, memoryStorage, type DbClientObject, type StorageObjectStore } from '@svc/db'
 import { createS3Client, type DbApi, type S3Api } from '@svc/db/client'
 import { memoryAdapter } from '@svc/db/memory'
+import type { UploadQueue } from '@svc/db/uploads'
 import { expect, vi } from 'vitest'
 import { run, type SnippetChecks } from '../programs.js'
 import { clientOf } from './app-client.js'
@@ -74,7 +75,34 @@ async function readsObjects(program: string): Promise<void> {
   expect(await stateOf(api, id)).toBe('missing')
 }
 
+interface Queue {
+  readonly queue: UploadQueue
+  readonly showUploads: (show: (line: string) => void) => () => void
+}
+
+async function showsQueue(program: string): Promise<void> {
+  const { handler } = createS3Server({
+    storage: memoryStorage(),
+    bucket: 'uploads',
+    routes: { photos: { contentTypes: ['image/*'] } },
+    plugins: [db({ client: memoryAdapter(), resolveScope: () => 'user:ann' })],
+  })
+  vi.stubGlobal('fetch', (path: string, init: RequestInit) =>
+    handler(new Request(new URL(path, 'http://app.test'), init)),
+  )
+  const { queue, showUploads } = await run<Queue>(program)
+  const lines: string[] = []
+  const stop = showUploads((line) => lines.push(line))
+  queue.add([new File(['abc'], 'a.png', { type: 'image/png' }), new File(['abc'], 'b.txt')])
+  await expect.poll(() => lines).toContain('a.png: done')
+  expect(lines).toEqual(
+    expect.arrayContaining(['b.txt: CONTENT_TYPE_NOT_ALLOWED', '3 of 3 bytes, 0 seconds left']),
+  )
+  stop()
+}
+
 export const browserClientChecks: SnippetChecks = {
+  'docs/browser-client.md#upload-queue.ts': showsQueue,
   'docs/browser-client.md#objects.ts': readsObjects,
   'docs/browser-client.md#unfinished-uploads.ts': listsAndDiscards,
 }
