@@ -62,6 +62,31 @@ export function interruptionTests(suite: DemoSuite): void {
       }
     })
 
+    it('the user pauses one upload or all, sees the time left, and resumes them by keyboard', async () => {
+      const { demo } = suite
+      const { page } = demo
+      await demo.throttle(2_000_000)
+      await demo.chooseFromDisk(film)
+      await demo.upload('film.bin').getByText('of 18 MB').waitFor()
+      await page.locator('#time-left', { hasText: 'left' }).waitFor()
+      await page.getByRole('button', { name: 'Pause film.bin' }).focus()
+      await page.keyboard.press('Enter')
+      await demo.upload('film.bin').getByText('Paused').waitFor()
+      await page.getByText('and 18 MB uploading').waitFor()
+      expect(await page.locator('#time-left').textContent()).toBe('')
+      // The focus stays with the file.
+      await page.keyboard.press('Enter')
+      await demo.upload('film.bin').getByText('Paused').waitFor({ state: 'hidden' })
+
+      await page.getByRole('button', { name: 'Pause all' }).click()
+      await page.locator('#announcer', { hasText: 'Uploads are paused.' }).waitFor({ state: 'attached' })
+      await demo.choose(textFile('later.txt'))
+      await demo.upload('later.txt').getByText('Paused').waitFor()
+      await demo.throttle(null)
+      await page.getByRole('button', { name: 'Resume all' }).click()
+      await demo.shows(['film.bin', 'later.txt'])
+    })
+
     it('an upload waits for the network and goes on', async () => {
       const { demo } = suite
       await demo.throttle(500_000)

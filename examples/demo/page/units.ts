@@ -16,6 +16,16 @@ export function inUnits(bytes: number): string {
   }).format(amount)
 }
 
+/** Formats a duration, such as `3 minutes`. */
+export function duration(seconds: number): string {
+  const isShort = seconds < 90
+  return new Intl.NumberFormat('en', {
+    style: 'unit',
+    unit: isShort ? 'second' : 'minute',
+    unitDisplay: 'long',
+  }).format(isShort ? seconds : Math.round(seconds / 60))
+}
+
 export function files(count: number): string {
   return count === 1 ? '1 file' : `${count} files`
 }
