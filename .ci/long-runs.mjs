@@ -11,9 +11,14 @@ const BINDING = ['test/package/runtimes']
 const SERVERS = ['test/package/servers']
 
 /** The client in Chromium, Firefox and WebKitGTK. They wait for most of their time. `faults` takes three minutes, so it waits for the night. */
-const ENGINES = ['left-pages', 'changed-files', 'refused-bodies', 'tabs-and-storage', 'paused-uploads'].map(
-  (run) => `test/browser/${run}.`,
-)
+const ENGINES = [
+  'left-pages',
+  'changed-files',
+  'refused-bodies',
+  'tabs-and-storage',
+  'paused-uploads',
+  'many-files',
+].map((run) => `test/browser/${run}.`)
 
 /** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
