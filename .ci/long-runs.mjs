@@ -11,14 +11,9 @@ const BINDING = ['test/package/runtimes']
 const SERVERS = ['test/package/servers']
 
 /** The client in Chromium, Firefox and WebKitGTK. They wait for most of their time. `faults` takes three minutes, so it waits for the night. */
-const ENGINES = [
-  'left-pages',
-  'changed-files',
-  'refused-bodies',
-  'tabs-and-storage',
-  'paused-uploads',
-  'many-files',
-].map((run) => `test/browser/${run}.`)
+const ENGINES = ['left-pages', 'changed-files', 'refused-bodies', 'tabs-and-storage', 'paused-uploads'].map(
+  (run) => `test/browser/${run}.`,
+)
 
 /** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
@@ -44,6 +39,8 @@ const TOUCHED = [
   },
   { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
   { path: 'src/client/', runs: ['test/package/toolchains', ...ENGINES] },
+  { path: 'src/client/uploads/', runs: ['test/browser/many-files', 'test/browser/upload-pages'] },
+  { path: 'examples/uploads/', runs: ['test/browser/upload-pages'] },
   { path: 'src/server/', runs: ['test/unit/server'] },
   { path: 'src/server/http/reading', runs: ['test/browser/pictures-for-scripts'] },
   { path: 'src/storage/local/', runs: ['test/browser/seeking'] },

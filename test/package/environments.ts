@@ -20,6 +20,7 @@ type EnvironmentName =
   | 'front-ends'
   | 'newcomer'
   | 'oldest-peers'
+  | 'pages'
   | 'pinned-peers'
   | 'pm2'
   | 'runtimes'

@@ -11,6 +11,11 @@ const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8
   scripts: Record<string, string>
 }
 const withoutIndent = (code: string) => code.replace(/^ +/gm, '')
+/** Returns the file that a block names in its first line. That of NestJS takes arguments in the tests. */
+const nameOf = (code: string) => {
+  const [, name = ''] = /^\/\/ (\S+)/.exec(code) ?? []
+  return name === 'main.js' ? 'nest.mjs' : name
+}
 const document = (path: string) => documents.find((candidate) => candidate.path === path)!
 
 describe.each(documents)('$path', (from) => {
@@ -45,11 +50,28 @@ describe.each(documents)('$path', (from) => {
   })
 
   it('has code blocks only in known languages', () => {
-    // `ts` and `js` are compiled and run, and so is `sql`; a long test runs `cjs`. The others show commands, output and diagrams.
-    const known = ['ts', 'js', 'cjs', 'sh', 'sql', 'text', 'json', 'mermaid']
+    // `ts` and `js` are compiled and run, and so is `sql`; long tests run `cjs`, `jsx` and `mjs`. The others show commands, output and diagrams.
+    const known = ['ts', 'js', 'cjs', 'jsx', 'mjs', 'sh', 'sql', 'text', 'json', 'mermaid']
     const unknown = from.blocks.filter(({ language }) => !known.includes(language))
     expect(unknown.map(({ language, line }) => `line ${line}: "${language}"`)).toEqual([])
   })
+})
+
+it.each([
+  ['docs/nextjs.md', 'next/app/api/s3/[...path]/route.js'],
+  ['docs/nestjs.md', 'nest.mjs'],
+  ['docs/sveltekit.md', 'sveltekit/src/routes/api/s3/[...path]/+server.js'],
+  ['docs/react-router.md', 'react-router/app/routes.js'],
+  ['docs/react-router.md', 'react-router/app/s3.js'],
+])('shows in %s what the tests of frameworks run: %s', (path, file) => {
+  const tested = readFileSync(join(repository, 'test/package/applications/servers', file), 'utf8')
+  // Where the library is, and how an application starts, differs.
+  const own = /^(\/\/|import |const app|await app\.listen|$)/
+  const shown = document(path)
+    .blocks.filter(({ language, code }) => language === 'mjs' && file.endsWith(nameOf(code)))
+    .flatMap(({ code }) => code.split('\n').filter((line) => !own.test(line)))
+  expect(shown.length).toBeGreaterThan(0)
+  expect(shown.filter((line) => !tested.includes(line))).toEqual([])
 })
 
 it('keeps the README at 150 lines or fewer', () => {

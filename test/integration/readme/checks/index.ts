@@ -20,6 +20,7 @@ import { httpApiChecks } from './http-api.js'
 import { leavingChecks } from './leaving.js'
 import { mongoChecks } from './mongo.js'
 import { movingABucketChecks } from './moving-a-bucket.js'
+import { nextjsChecks } from './nextjs.js'
 import { observabilityChecks } from './observability.js'
 import { ownTableChecks } from './own-table.js'
 import { postgresChecks } from './postgres.js'
@@ -61,6 +62,7 @@ export const checks: SnippetChecks = {
   ...leavingChecks,
   ...mongoChecks,
   ...movingABucketChecks,
+  ...nextjsChecks,
   ...observabilityChecks,
   ...ownTableChecks,
   ...postgresChecks,
