@@ -143,7 +143,15 @@ describe('createS3Client', () => {
     const { api, useApi } = createS3Client({ plugins: [dbClient()] })
     expect(useApi()).toBe(api)
     expect(useApi()).toBe(useApi())
-    const own = ['delete', 'download', 'fileURL', 'settleUploads', 'unfinishedUploads', 'upload']
+    const own = [
+      'delete',
+      'download',
+      'fileURL',
+      'settleUploads',
+      'unfinishedUploads',
+      'upload',
+      'uploadRules',
+    ]
     expect(Object.keys(api).sort()).toEqual(['db', ...own])
     expect(Object.keys(createS3Client({ plugins: [] }).api).sort()).toEqual(own)
   })
