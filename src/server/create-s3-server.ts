@@ -123,7 +123,9 @@ function serverEndpoints(dependencies: ServerDependencies, policy: ServerPolicy)
     ...(multipart && storage
       ? multipartEndpoints({ ...dependencies, multipart: storage }, multipart, routes, upload?.guard)
       : []),
-    ...(takesUploads(policy) ? [uploadRulesEndpoint(routes, multipart !== null && storage !== undefined)] : []),
+    ...(takesUploads(policy)
+      ? [uploadRulesEndpoint(routes, multipart !== null && storage !== undefined)]
+      : []),
     ...(download ? readingEndpoints(dependencies, download) : []),
     ...(remove ? [deleteEndpoint(dependencies, remove)] : []),
   ]

@@ -29,6 +29,8 @@ interface Item {
   shown: QueuedUpload
   /** Ends the call in progress, which may go on for a moment after that. */
   run?: AbortController | undefined
+  /** A pause came while the server verified the bytes. It takes effect if some of them have to be sent again. */
+  isPausedLater?: boolean
   /** Whether the rules of the server have been applied, as far as they are known. */
   isChecked?: boolean
   /** Whether a paused upload may have left parts at the server. */
@@ -85,6 +87,7 @@ export function createUploadQueue(
   const become = (item: Item, state: QueuedUploadState, changes: Partial<QueuedUpload> = {}) =>
     show(item, item.shown, { state, ...changes })
   const fail = (item: Item, error: unknown) => become(item, 'failed', { error: asClientError(error) })
+  const park = (item: Item) => become(item, 'paused', { loaded: keepsParts(item) ? item.shown.loaded : 0 })
   const idle = () => (isHeld ? 'paused' : 'queued')
   const account = context && context.account
 
@@ -140,6 +143,8 @@ export function createUploadQueue(
     /** What this call has reported, first of what it compares and then of what it sends. */
     let reported = 0
     let isSending = false
+    // After its end, a call that took too long may still report what it does in the background.
+    const isCurrent = () => item.run === run && !run.signal.aborted
     try {
       const object = await api.upload(item.file, {
         ...item.options,
@@ -149,14 +154,15 @@ export function createUploadQueue(
           if (isSending) speed.add(loaded - reported)
           reported = loaded
           const known = isSending ? loaded : Math.max(loaded, item.shown.loaded)
-          if (!run.signal.aborted) become(item, item.shown.state, { loaded: known })
+          if (isCurrent()) become(item, item.shown.state, { loaded: known })
           if (onProgress) onProgress(progress)
         },
         onState(state) {
           if (state === 'sending') isSending = true
-          if (!run.signal.aborted) {
+          if (isCurrent()) {
             if (state === 'sending') become(item, 'uploading', { loaded: reported })
             else become(item, state)
+            if (state === 'sending' && item.isPausedLater) pauseItem(item)
           }
           if (onState) onState(state)
         },
@@ -165,7 +171,7 @@ export function createUploadQueue(
     } catch (error) {
       // Otherwise it has been paused or cancelled.
       if (ACTIVE.includes(item.shown.state)) {
-        if (codeOf(error) === 'PAUSED') become(item, 'paused')
+        if (codeOf(error) === 'PAUSED') park(item)
         else fail(item, error)
       }
     } finally {
@@ -183,6 +189,14 @@ export function createUploadQueue(
       .then(({ discardUpload }) => discardUpload(context, file, options))
       // The next upload settles it.
       .catch(() => {})
+  }
+
+  function pauseItem(item: Item): void {
+    const { run, shown } = item
+    item.isPausedLater = shown.state === 'confirming'
+    if (shown.state !== 'queued' && !STOPPABLE.includes(shown.state)) return
+    park(item)
+    if (run) abort(run, PAUSED)
   }
 
   function cancelItem(item: Item): void {
@@ -223,16 +237,14 @@ export function createUploadQueue(
     },
     pause(id) {
       if (id === undefined) isHeld = true
-      forEach(id, (item) => {
-        const { run, shown } = item
-        if (shown.state !== 'queued' && !STOPPABLE.includes(shown.state)) return
-        become(item, 'paused', { loaded: keepsParts(item) ? shown.loaded : 0 })
-        if (run) abort(run, PAUSED)
-      })
+      forEach(id, pauseItem)
     },
     resume(id) {
       if (id === undefined) isHeld = false
-      forEach(id, (item) => item.shown.state === 'paused' && become(item, 'queued'))
+      forEach(id, (item) => {
+        item.isPausedLater = false
+        if (item.shown.state === 'paused') become(item, 'queued')
+      })
     },
     retry: (id) => forEach(id, (item) => item.shown.state === 'failed' && become(item, idle())),
     cancel: (id) => forEach(id, cancelItem),

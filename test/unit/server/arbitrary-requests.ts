@@ -4,7 +4,16 @@ import { expect } from 'vitest'
 import { bytesOfSize, ORIGIN, startService } from './service.js'
 
 const paths = [
-  ...['/upload', '/upload/confirm', '/upload/abort', '/upload/rules', '/download', '/object', '/db/objects', '/db/object'],
+  ...[
+    '/upload',
+    '/upload/confirm',
+    '/upload/abort',
+    '/upload/rules',
+    '/download',
+    '/object',
+    '/db/objects',
+    '/db/object',
+  ],
   ...['/multipart', '/_storage', '/_storage/', '/_storage/x.y', '/', ''],
 ]
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../until.js'
-import { large } from '../faulty-server.js'
+import { large, refusal, silent } from '../faulty-server.js'
 import { NOTHING_USED } from '../server.js'
-import { useFakePauses } from '../upload-in-parts/fake-pauses.js'
+import { useFakePauses, withoutPauses } from '../upload-in-parts/fake-pauses.js'
 import { createGate, note, notes, startQueue } from './queue-of-files.js'
 
 useFakePauses()
@@ -75,29 +75,29 @@ describe('a paused file', () => {
     expect([of(id!).state, count('POST /upload')]).toEqual(['done', 2])
   })
 
-  /** Pauses a file of three parts once the first has arrived. */
+  /** Pauses a file of three parts once the first has arrived. `seen` has what the snapshots said at each step from then on. */
   async function pausedInParts() {
-    const gate = createGate()
-    const put = (serve: () => Promise<Response>, call: number) => (call === 1 ? serve() : gate.pass(serve))
+    let isHeld = true
+    // What is held never arrives: a request that is aborted would meet the same part of the next call.
+    const put = (serve: () => Promise<Response>, call: number) => (call === 1 || !isHeld ? serve() : silent())
     const queued = startQueue({ PUT: put })
-    const [id = ''] = queued.queue.add(large())
+    const seen: number[] = []
+    const look = () => void seen.push(queued.items()[0]!.loaded)
+    const [id = ''] = queued.queue.add(large(), { onProgress: look, onState: look })
     await until(() => queued.of(id).loaded > 0)
     const arrived = queued.of(id).loaded
     queued.queue.pause(id)
     await expect.poll(async () => (await queued.api.unfinishedUploads()).length).toBe(1)
-    return { ...queued, gate, id, arrived }
+    isHeld = false
+    seen.length = 0
+    return { ...queued, id, arrived, seen }
   }
 
   it('in parts keeps what has arrived, and sends the rest', async () => {
-    const { queue, of, id, arrived, gate, isIdle, count } = await pausedInParts()
+    const { queue, of, id, arrived, seen, isIdle, count } = await pausedInParts()
     expect(of(id)).toMatchObject({ state: 'paused', loaded: arrived })
-    gate.open()
-    const seen: number[] = []
     queue.resume(id)
-    while (!isIdle()) {
-      seen.push(of(id).loaded)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
+    await until(isIdle)
     expect(of(id)).toMatchObject({ state: 'done', loaded: 2 * PART + 3 })
     expect(Math.min(...seen)).toBe(arrived)
     expect(count('POST /multipart')).toBe(1)
@@ -133,6 +133,26 @@ describe('while the server verifies a file', () => {
     gate.open()
     await until(isIdle)
     expect(of(id!)).toMatchObject({ state: 'done', object: { status: 'active' } })
+  })
+
+  it.each([
+    ['takes effect if parts have to be sent again', 'paused', false],
+    ['that is taken back changes nothing', 'done', true],
+  ])('a pause %s', async (_, state, isTakenBack) => {
+    const gate = createGate()
+    const { queue, of, usage } = startQueue({
+      'POST /multipart/complete': (serve, call) =>
+        call === 1 ? gate.pass(() => refusal(409, 'UPLOAD_MISMATCH')) : serve(),
+    })
+    const [id = ''] = queue.add(large())
+    await until(() => gate.count() === 1)
+    queue.pause()
+    if (isTakenBack) queue.resume()
+    gate.open()
+    await withoutPauses(until(() => of(id).state === state))
+    expect(await usage()).toMatchObject({ files: isTakenBack ? 1 : 0, reservedFiles: isTakenBack ? 0 : 1 })
+    queue.resume()
+    await until(() => of(id).state === 'done')
   })
 
   it('the outcome of a cancel is what the server has done', async () => {
