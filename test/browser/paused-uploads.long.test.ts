@@ -58,6 +58,26 @@ await describeInEngines('a paused upload', (engine) => {
     await expectStored(session, other)
   })
 
+  it('in parts is not ended by a cancel while another tab goes on with it', async (test) => {
+    const { server, tab, openTab } = await pausedHalfway(test)
+    let complete: (() => void) | undefined
+    server.lie((line, _call, _res, serve) => {
+      if (line === 'POST /multipart/complete') complete = serve
+      else serve()
+    })
+    const other = await openTab()
+    await addFiles(other, { count: 1, size: SIZE })
+    await until(() => complete !== undefined)
+    await call(tab, 'cancel')
+    // Its upload begins once that of the cancelled file has been looked for.
+    await addFiles(tab, { count: 1, size: 1000 })
+    await untilStates(tab, ['failed', 'done'])
+    complete!()
+    await untilStates(other, ['done'])
+    expect(server.toAPI).not.toContain('POST /multipart/abort')
+    expect(await server.usage()).toMatchObject({ bytes: SIZE + 1000, files: 2, reservedFiles: 0 })
+  })
+
   it('in one PUT begins again', async (test) => {
     const { server, tab } = await openEngineSession(engine(), test)
     server.fail('hold')

@@ -49,6 +49,21 @@ export const queuesOfFiles = (browser: () => Browser): void => {
       expect(await page.evaluate(() => window.heard)).toBeGreaterThan(2)
     })
 
+    it('fails the files that wait once another account is signed in', async () => {
+      let answer: (() => void) | undefined
+      server.lie((line, _call, _res, serve) => {
+        if (line === 'GET /upload/rules') answer = serve
+        else serve()
+      })
+      await addFiles(page, { count: 5, size: 1000 })
+      await until(() => answer !== undefined)
+      await page.evaluate(() => void (window.signedIn = 'bob'))
+      answer!()
+      await untilStates(page, Array<string>(5).fill('failed'))
+      expect((await snapshotOf(page)).items[0]!.error).toMatchObject({ code: 'ABORTED' })
+      expect(server.toAPI).not.toContain('POST /upload')
+    })
+
     it('pauses files in one PUT, whose room is free then, and goes on', async () => {
       server.fail('hold')
       await addFiles(page, { count: 5, size: 1000 })

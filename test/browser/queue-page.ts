@@ -7,6 +7,8 @@ declare global {
     client: typeof clientExports
     uploads: typeof uploadExports
     queue: uploadExports.UploadQueue
+    /** Who is signed in. Default: `ada`. */
+    signedIn: string | undefined
     /** Called once a frame at most. */
     heard: number
   }
@@ -30,7 +32,9 @@ export interface FilesToAdd {
 export function addFiles(page: Evaluates, files: FilesToAdd): Promise<void> {
   return page.evaluate(({ count, size }: FilesToAdd) => {
     if (!window.queue) {
-      const { api } = window.client.createS3Client({ plugins: [], headers: { 'x-user': 'ada' } })
+      const account = () => window.signedIn ?? 'ada'
+      const headers = () => ({ 'x-user': account() })
+      const { api } = window.client.createS3Client({ plugins: [], account, headers })
       window.queue = window.uploads.createUploadQueue(api)
       window.heard = 0
       window.queue.subscribe(() => void (window.heard += 1))

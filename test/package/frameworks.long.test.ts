@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createS3Client } from '@svc/db/client'
+import { transform } from 'esbuild'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { describeWholeCycle, type CycleOptions } from '../integration/http-table/whole-cycle.js'
+import { blocksOf } from '../integration/readme/documents.js'
 import { environments, findEnvironment, findNode } from './environments.js'
 import { createApplication, linkPackages, temporaryFolder } from './packed-package.js'
 import { runProgramWith, startServerOnPort } from './programs.js'
@@ -22,6 +25,10 @@ interface Framework extends CycleOptions {
   readonly build?: readonly string[]
   /** A program of a package, or a file of the build, and its arguments. */
   readonly serve: readonly string[]
+  /** Variables of the build and of the server. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** In front of the base path. */
+  readonly prefix?: string
   /** Variables of the server at a URL. */
   readonly variables?: (url: string) => Readonly<Record<string, string>>
   /** A limit of bodies below 12 MiB: the variables that raise it, and what it does to a file of 12 MiB. */
@@ -47,6 +54,15 @@ const frameworks: readonly Framework[] = [
       },
       logged: /PUT with status 400.*exactly 12582912 bytes.*\(\d+ arrived\)/,
     },
+  },
+  {
+    name: 'Next.js 16 with basePath, trailingSlash and the server of docs/nextjs.md on PGlite',
+    folder: 'next',
+    build: ['next', 'build'],
+    serve: ['next', 'start', '--hostname', '127.0.0.1'],
+    settings: { BASE_PATH: '/site', BODY_SIZE_LIMIT: '16mb', DATA_FOLDER: join(application, 'pglite') },
+    prefix: '/site/lazy',
+    hidesLength: true,
   },
   {
     name: 'SvelteKit 2 with adapter-node',
@@ -86,28 +102,39 @@ describe.skipIf(path === null)(`frameworks${skipped}`, () => {
   beforeAll(async () => {
     await createApplication(application, 'servers')
     linkPackages(application, Object.keys(environments.frameworks.dependencies), path!)
+    linkPackages(application, ['@electric-sql/pglite'])
+    writeFileSync(join(application, 'next', 'lazy-server.mjs'), await lazyServer())
   })
 
   for (const { name, node = process.execPath, ...framework } of frameworks)
     describe.skipIf(node === null)(name, () => describeFramework(framework, node ?? ''))
 })
 
+/** The server of docs/nextjs.md, where the tests mount it, for the callers of the tests. */
+async function lazyServer(): Promise<string> {
+  const [shown = ''] = blocksOf('docs/nextjs.md', 'ts')
+  const mounted = shown
+    .replace("'x-signed-in-as'", "'x-user'")
+    .replace("bucket: 'uploads',", "bucket: 'uploads', basePath: '/site/lazy/api/s3',")
+  return (await transform(mounted, { loader: 'ts' })).code
+}
+
 function describeFramework(framework: Omit<Framework, 'name' | 'node'>, node: string): void {
-  const { folder, build, serve, variables, limit, ...options } = framework
+  const { folder, build, serve, settings, prefix = '', variables, limit, ...options } = framework
   const cwd = join(application, folder)
   const program = ([file = '', ...args]: readonly string[]) =>
     [file.startsWith('.') ? file : join(path ?? '', 'node_modules', '.bin', file), ...args] as const
   const start = (more: Readonly<Record<string, string>> = {}) =>
-    startServerOnPort(cwd, (url) => ({ ...variables?.(url), ...more }), node, ...program(serve))
+    startServerOnPort(cwd, (url) => ({ ...settings, ...variables?.(url), ...more }), node, ...program(serve))
 
   let url: string
   beforeAll(async () => {
     if (build) {
-      const built = await runProgramWith(BUILD, cwd, node, ...program(build))
+      const built = await runProgramWith({ ...BUILD, ...settings }, cwd, node, ...program(build))
       expect(built.exitCode, built.output).toBe(0)
     }
     const server = await start(limit?.raised)
-    url = server.url
+    url = server.url + prefix
     return server.stop
   })
   describeWholeCycle(() => url, options)

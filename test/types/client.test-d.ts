@@ -11,9 +11,16 @@ import {
   type S3Api,
   type SettledUploads,
   type UnfinishedUpload,
+  type UploadRules,
   type UploadState,
   type UsageAndQuota,
 } from '@svc/db/client'
+import {
+  createUploadQueue,
+  type QueuedUpload,
+  type UploadQueue,
+  type UploadQueueSnapshot,
+} from '@svc/db/uploads'
 import { describe, expectTypeOf, it } from 'vitest'
 
 describe('reading', () => {
@@ -162,5 +169,65 @@ describe('S3ClientError', () => {
     expectTypeOf<S3ClientError['status']>().toEqualTypeOf<number | undefined>()
     expectTypeOf<S3ClientError['params']>().toEqualTypeOf<ErrorParams | undefined>()
     expectTypeOf<S3ClientError>().toExtend<Error>()
+  })
+})
+
+describe('createUploadQueue', () => {
+  const { api } = createS3Client({ plugins: [] })
+  const queue = createUploadQueue(api, { concurrency: 2, route: 'photos', metadata: { album: 'summer' } })
+
+  it('takes a file or an iterable of files, and returns their ids', () => {
+    expectTypeOf(queue).toEqualTypeOf<UploadQueue>()
+    expectTypeOf(queue.add).returns.toEqualTypeOf<string[]>()
+    expectTypeOf<Blob | FileList | readonly File[] | Set<Blob>>().toExtend<
+      Parameters<UploadQueue['add']>[0]
+    >()
+    queue.add(new Blob([]), { route: 'films' })
+    // @ts-expect-error -- no file
+    queue.add('a.txt')
+    // @ts-expect-error -- concurrency is for the whole queue
+    queue.add(new Blob([]), { concurrency: 2 })
+    // @ts-expect-error -- no such file to remove
+    queue.remove()
+  })
+
+  it('fits useSyncExternalStore, and has snapshots that pages cannot change', () => {
+    const use = <Snapshot>(_subscribe: (changed: () => void) => () => void, _get: () => Snapshot) =>
+      ({}) as Snapshot
+    const snapshot = use(queue.subscribe, queue.getSnapshot)
+    expectTypeOf(snapshot).toEqualTypeOf<UploadQueueSnapshot>()
+    expectTypeOf(snapshot.items).toEqualTypeOf<readonly QueuedUpload[]>()
+    expectTypeOf(snapshot.secondsLeft).toEqualTypeOf<number | null>()
+    // @ts-expect-error -- readonly
+    snapshot.items[0]!.state = 'done'
+  })
+
+  it('has the states of a file, and what belongs to them', () => {
+    expectTypeOf<QueuedUpload['state']>().toEqualTypeOf<
+      'queued' | 'uploading' | 'waiting' | 'confirming' | 'paused' | 'done' | 'failed'
+    >()
+    expectTypeOf<QueuedUpload['error']>().toEqualTypeOf<S3ClientError | undefined>()
+    expectTypeOf<QueuedUpload['object']>().toEqualTypeOf<DbClientObject | undefined>()
+  })
+
+  it('takes an api of which only the uploads are there', () => {
+    const upload: S3Api['upload'] = (file, options) => api.upload(file, options)
+    createUploadQueue({ upload, uploadRules: api.uploadRules })
+    // @ts-expect-error -- no rules
+    createUploadQueue({ upload })
+  })
+})
+
+describe('api.uploadRules', () => {
+  it('has limits that may be missing', () => {
+    const { api } = createS3Client({ plugins: [] })
+    expectTypeOf(api.uploadRules).returns.resolves.toEqualTypeOf<{
+      readonly routes: Readonly<Record<string, UploadRules>>
+    }>()
+    expectTypeOf<UploadRules>().toEqualTypeOf<{
+      readonly maxFileSize: number | null
+      readonly contentTypes: readonly string[] | null
+      readonly multipart: boolean
+    }>()
   })
 })

@@ -12,7 +12,7 @@ import {
   skewOf,
   type StartedInParts,
 } from './attempt.js'
-import { inOneTab, type KeptAttempt, quietly, type Slot } from './kept-attempts.js'
+import { inOneTab, type KeptAttempt, quietly, resumableIn, type Slot } from './kept-attempts.js'
 import { inLine } from './line.js'
 import { digestOf, readPart } from './read.js'
 import { onPage } from './page-events.js'
@@ -35,8 +35,8 @@ export async function uploadInParts(
   const identity = identityOf(file, uploadRequest)
   for (const slot of kept.slots()) {
     const object = await inOneTab(slot, async () => {
-      const attempt = slot.read()
-      if (!identity || !attempt || attempt.identity !== identity || attempt.aborted) return undefined
+      const attempt = resumableIn(slot, identity)
+      if (!attempt) return undefined
       // Without waiting for it, because another page may write until `finish` has taken the attempt over.
       void settleOthers()
       return finish(transfer, slot, attempt).catch((error: unknown) => {

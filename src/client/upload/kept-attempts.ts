@@ -128,6 +128,12 @@ export function keptAttempts(context: UploadContext) {
   }
 }
 
+/** Returns the attempt of a slot if it is the one that uploading a file with this identity resumes. */
+export function resumableIn(slot: Slot, identity: KeptAttempt['identity']): KeptAttempt | undefined {
+  const attempt = slot.read()
+  return identity && attempt && attempt.identity === identity && !attempt.aborted ? attempt : undefined
+}
+
 function storedNames(prefix: string): string[] {
   const stored = quietly(() => Object.keys(storage())) || []
   return [...inMemory.keys(), ...stored].filter((name) => name.startsWith(prefix))

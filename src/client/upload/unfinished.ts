@@ -3,7 +3,15 @@ import { type CallOptions, limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
 import { attemptCalls, END_LIMIT, endAttempt, isGone, isOver, isWhole, loadedOf } from './attempt.js'
 import { trafficOf } from './begin.js'
-import { inOneTab, keptAttempts, type KeptAttempts, mayBeInProgress, type Slot } from './kept-attempts.js'
+import {
+  inOneTab,
+  type KeptAttempt,
+  keptAttempts,
+  type KeptAttempts,
+  mayBeInProgress,
+  resumableIn,
+  type Slot,
+} from './kept-attempts.js'
 import { severalAtOnce } from './transfer.js'
 import { createUploadRequest, identityOf, type UploadContext, type UploadOptions } from './upload-request.js'
 
@@ -123,7 +131,7 @@ export async function unfinishedUploads(
       }
       const { object } = attempt
       const discard = async (options: CallOptions = {}) => {
-        await limited(options, () => inOneTab(slot, async () => slot.read() && endAttempt(slot, attempt)))
+        await limited(options, () => endKept(slot, attempt))
       }
       // The client sends both with each upload.
       const { filename, declaredSize: size } = object as Required<DbClientObject>
@@ -131,6 +139,11 @@ export async function unfinishedUploads(
     })
     return found.sort((one, other) => (one.object.id < other.object.id ? -1 : 1))
   })
+}
+
+/** Ends an attempt, unless it is over, or an upload or another tab works on it. */
+function endKept(slot: Slot, attempt: KeptAttempt): Promise<unknown> {
+  return inOneTab(slot, async () => slot.read() && endAttempt(slot, attempt))
 }
 
 /**
@@ -148,9 +161,8 @@ export async function discardUpload(
   const discard = async () => {
     await before
     for (const slot of keptAttempts(context).slots()) {
-      const attempt = slot.read()
-      if (!identity || !attempt || attempt.identity !== identity || attempt.aborted) continue
-      await inOneTab(slot, () => endAttempt(slot, attempt))
+      const attempt = resumableIn(slot, identity)
+      if (attempt) await endKept(slot, attempt)
     }
   }
   const ended = discard()

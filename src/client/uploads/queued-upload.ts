@@ -48,7 +48,7 @@ export interface UploadQueue {
   readonly add: (files: Blob | Iterable<Blob>, options?: UploadOptions) => string[]
   /**
    * Pauses files that wait or are being sent. Without an `id`, also holds back files that are added later, until `resume()`. While the
-   * server verifies a file, a pause comes too late.
+   * server verifies a file, a pause comes too late, unless parts of it have to be sent again.
    */
   readonly pause: (id?: string) => void
   /** Has paused files go on. */

@@ -14,7 +14,7 @@ const POSTS = [
   ...['/multipart', '/multipart/parts', '/multipart/list', '/multipart/complete', '/multipart/abort'],
 ]
 const GETS = [
-  ...['/db/objects', '/db/object?key=hers.txt', '/download?key=hers.txt', '/multipart'],
+  ...['/db/objects', '/db/object?key=hers.txt', '/download?key=hers.txt', '/upload/rules', '/multipart'],
   ...['/upload?filename=a&contentType=a%2Fb&size=1', '/object?key=hers.txt&method=DELETE&_method=DELETE'],
 ]
 

@@ -74,6 +74,11 @@ it.each([
   expect(shown.filter((line) => !tested.includes(line))).toEqual([])
 })
 
+it('has an upload page of at most 60 lines of code', () => {
+  const [block] = document('docs/upload-page.md').blocks.filter(({ language }) => language === 'jsx')
+  expect(block!.code.match(/^ *[^/\s].*/gm)!.length).toBeLessThanOrEqual(60)
+})
+
 it('keeps the README at 150 lines or fewer', () => {
   expect(document('README.md').text.split('\n').length).toBeLessThanOrEqual(150)
 })

@@ -1,5 +1,6 @@
 // The browser code of an application. The bundles run in Node, whose test gives them the API as `fetch`.
 import { createS3Client, dbClient, S3ClientError } from '@svc/db/client'
+import { createUploadQueue } from '@svc/db/uploads'
 
 const { api } = createS3Client({
   baseURL: 'http://app.test',
@@ -7,8 +8,20 @@ const { api } = createS3Client({
   fetch: globalThis.fetchOfApplication,
 })
 
+/** Uploads a file with a queue. Resolves to its object. */
+function stored(file) {
+  const queue = createUploadQueue(api)
+  queue.add(file)
+  return new Promise((resolve) => {
+    queue.subscribe(() => {
+      const [{ object }] = queue.getSnapshot().items
+      if (object) resolve(object)
+    })
+  })
+}
+
 globalThis.page = (async () => {
-  const { key } = await api.upload(new File(['hello'], 'hello.txt', { type: 'text/plain' }))
+  const { key } = await stored(new File(['hello'], 'hello.txt', { type: 'text/plain' }))
   const { objects } = await api.db.listObjects()
   const error = await api.delete({ key: 'missing' }).catch((thrown) => thrown)
   return {

@@ -30,6 +30,7 @@ import { mongoAdapter } from '@svc/db/mongo'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { redisUsageCache } from '@svc/db/redis'
 import { s3Storage } from '@svc/db/s3'
+import { createUploadQueue } from '@svc/db/uploads'
 
 export const stores = {
   pg: (pool: Pool) => postgresAdapter(pool, { schema: 'files', readPool: new Pool({ max: 2 }) }),
@@ -85,6 +86,7 @@ async function run(): Promise<void> {
     plugins: [dbClient()],
     fetch: (input, init) => s3.handler(new Request(input, init)),
   })
+  createUploadQueue(api, { concurrency: 2 }).add(new Blob(['hello']))
   const { objects } = await api.db.listObjects()
   assert.deepEqual(
     objects.map(({ key }) => key),

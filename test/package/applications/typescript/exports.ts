@@ -4,6 +4,7 @@ import { createStore } from '@svc/db/adapter'
 import { createS3Client, dbClient } from '@svc/db/client'
 import { diskStorage } from '@svc/db/disk'
 import { memoryAdapter } from '@svc/db/memory'
+import { createUploadQueue } from '@svc/db/uploads'
 
 export const store = memoryAdapter()
 export const storage = memoryStorage()
@@ -16,4 +17,5 @@ export const guard = createQuotaGuard
 export const usage = () => store.getScopeUsage('ann')
 export const { api } = createS3Client({ plugins: [dbClient()] })
 export const upload = (file: File) => api.upload(file)
+export const queue = createUploadQueue(api)
 export const list = () => api.db.listObjects()
