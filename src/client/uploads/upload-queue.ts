@@ -143,8 +143,6 @@ export function createUploadQueue(
     /** What this call has reported, first of what it compares and then of what it sends. */
     let reported = 0
     let isSending = false
-    // After its end, a call that took too long may still report what it does in the background.
-    const isCurrent = () => item.run === run && !run.signal.aborted
     try {
       const object = await api.upload(item.file, {
         ...item.options,
@@ -154,12 +152,12 @@ export function createUploadQueue(
           if (isSending) speed.add(loaded - reported)
           reported = loaded
           const known = isSending ? loaded : Math.max(loaded, item.shown.loaded)
-          if (isCurrent()) become(item, item.shown.state, { loaded: known })
+          if (!run.signal.aborted) become(item, item.shown.state, { loaded: known })
           if (onProgress) onProgress(progress)
         },
         onState(state) {
           if (state === 'sending') isSending = true
-          if (isCurrent()) {
+          if (!run.signal.aborted) {
             if (state === 'sending') become(item, 'uploading', { loaded: reported })
             else become(item, state)
             if (state === 'sending' && item.isPausedLater) pauseItem(item)
@@ -200,14 +198,15 @@ export function createUploadQueue(
   }
 
   function cancelItem(item: Item): void {
-    const { run, shown, hasBegun } = item
+    const { run, shown } = item
     if (shown.state === 'done' || shown.state === 'failed') return
+    const mayHaveParts = item.hasBegun && isIdle(item) && keepsParts(item)
     // While the server verifies the bytes, only the outcome tells.
     if (shown.state !== 'confirming') {
       become(item, 'failed', { loaded: 0, error: new S3ClientError('ABORTED', 'cancelled.') })
     }
     if (run) abort(run, undefined)
-    if (shown.state === 'paused' && hasBegun && keepsParts(item)) discard(item)
+    if (mayHaveParts) discard(item)
   }
 
   /** Calls `apply` for one item or all, then starts what there is room for. */

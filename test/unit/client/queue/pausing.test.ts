@@ -1,3 +1,4 @@
+import type { UploadQueueOptions } from '@svc/db/uploads'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../until.js'
 import { large, refusal, silent } from '../faulty-server.js'
@@ -76,11 +77,11 @@ describe('a paused file', () => {
   })
 
   /** Pauses a file of three parts once the first has arrived. `seen` has what the snapshots said at each step from then on. */
-  async function pausedInParts() {
+  async function pausedInParts(options: UploadQueueOptions = {}) {
     let isHeld = true
     // What is held never arrives: a request that is aborted would meet the same part of the next call.
     const put = (serve: () => Promise<Response>, call: number) => (call === 1 || !isHeld ? serve() : silent())
-    const queued = startQueue({ PUT: put })
+    const queued = startQueue({ PUT: put }, options)
     const seen: number[] = []
     const look = () => void seen.push(queued.items()[0]!.loaded)
     const [id = ''] = queued.queue.add(large(), { onProgress: look, onState: look })
@@ -90,7 +91,7 @@ describe('a paused file', () => {
     await expect.poll(async () => (await queued.api.unfinishedUploads()).length).toBe(1)
     isHeld = false
     seen.length = 0
-    return { ...queued, id, arrived, seen }
+    return { ...queued, id, arrived, seen, hold: () => (isHeld = true) }
   }
 
   it('in parts keeps what has arrived, and sends the rest', async () => {
@@ -110,6 +111,17 @@ describe('a paused file', () => {
     await expect.poll(usage).toEqual(NOTHING_USED)
     expect(await api.unfinishedUploads()).toEqual([])
     expect(count('POST /multipart/abort')).toBe(1)
+  })
+
+  it('in parts is ended at the server if it is cancelled while it waits to go on', async () => {
+    const { queue, id, of, states, count, hold } = await pausedInParts({ concurrency: 1 })
+    hold()
+    queue.add(note())
+    await until(() => states()[1] === 'uploading')
+    queue.resume(id)
+    expect(of(id).state).toBe('queued')
+    queue.cancel(id)
+    await expect.poll(() => count('POST /multipart/abort')).toBe(1)
   })
 
   it('that has not begun leaves an upload of an earlier visit alone when it is cancelled', async () => {
