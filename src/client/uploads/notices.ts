@@ -1,7 +1,7 @@
 /** A frame of most screens, in milliseconds. */
 const FRAME = 16
 
-/** Tells listeners of changes, at most once a frame. */
+/** Calls listeners after changes, at most once a frame. */
 export function createNotices() {
   const listeners = new Set<{ readonly call: () => void }>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -11,7 +11,7 @@ export function createNotices() {
       try {
         listener.call()
       } catch (error) {
-        // One that throws must not keep the others from hearing of the change. The page reports its error.
+        // One that throws must not stop the others. The page reports its error.
         setTimeout(() => {
           throw error
         })
@@ -19,7 +19,7 @@ export function createNotices() {
     }
   }
   return {
-    /** Tells the listeners soon. */
+    /** Calls the listeners within a frame. */
     give: () => {
       if (listeners.size) timer ||= setTimeout(tell, FRAME)
     },

@@ -51,7 +51,7 @@ export interface UploadQueue {
    * server verifies a file, a pause comes too late, unless parts of it have to be sent again.
    */
   readonly pause: (id?: string) => void
-  /** Has paused files go on. */
+  /** Continues paused files, after those that are `queued` already. */
   readonly resume: (id?: string) => void
   /** Uploads files that failed once more. One that broke a rule is sent to the server, which decides. */
   readonly retry: (id?: string) => void

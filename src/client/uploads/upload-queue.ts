@@ -67,6 +67,8 @@ export function createUploadQueue(
   }
   const context = contextOf(api)
   const items = new Map<string, Item>()
+  /** The items that are `queued`. Without it, each end would look at all files. */
+  const line = new Set<Item>()
   const rules = new Map<Item['owner'], Promise<Readonly<Record<string, UploadRules>>>>()
   const speed = createSpeed()
   const notices = createNotices()
@@ -80,12 +82,13 @@ export function createUploadQueue(
     snapshot = undefined
     notices.give()
   }
-  const show = (item: Item, { error: _past, ...shown }: QueuedUpload, changes: Partial<QueuedUpload>) => {
-    item.shown = { ...shown, ...changes }
+  const become = (item: Item, state: QueuedUploadState, changes: Partial<QueuedUpload> = {}) => {
+    const { error: _past, ...shown } = item.shown
+    item.shown = { ...shown, ...changes, state }
+    if (state === 'queued') line.add(item)
+    else line.delete(item)
     changed()
   }
-  const become = (item: Item, state: QueuedUploadState, changes: Partial<QueuedUpload> = {}) =>
-    show(item, item.shown, { state, ...changes })
   const fail = (item: Item, error: unknown) => become(item, 'failed', { error: asClientError(error) })
   const park = (item: Item) => become(item, 'paused', { loaded: keepsParts(item) ? item.shown.loaded : 0 })
   const idle = () => (isHeld ? 'paused' : 'queued')
@@ -93,9 +96,9 @@ export function createUploadQueue(
 
   /** Starts what there is room for. */
   function work(): void {
-    for (const item of items.values()) {
+    for (const item of line) {
       if (running >= most) return
-      if (item.isChecked && item.shown.state === 'queued' && !item.run) start(item)
+      if (item.isChecked && !item.run) start(item)
     }
     if (!running) speed.reset()
   }
@@ -130,6 +133,7 @@ export function createUploadQueue(
     }
     item.run = new AbortController()
     item.hasBegun = true
+    item.isPausedLater = false
     running += 1
     become(item, 'uploading', { loaded: keepsParts(item) ? item.shown.loaded : 0 })
     void send(item, item.run)
@@ -227,7 +231,10 @@ export function createUploadQueue(
         const shown: QueuedUpload = { id: String(++ids), filename, size, loaded: 0, state: idle() }
         return { file, options: merged, request, owner, shown }
       })
-      for (const item of added) items.set(item.shown.id, item)
+      for (const item of added) {
+        items.set(item.shown.id, item)
+        if (!isHeld) line.add(item)
+      }
       if (added.length) {
         changed()
         void check(added, owner)
