@@ -69,7 +69,8 @@ await describeInEngines('a paused upload', (engine) => {
     await addFiles(other, { count: 1, size: SIZE })
     await until(() => complete !== undefined)
     await call(tab, 'cancel')
-    // Its upload begins once that of the cancelled file has been looked for.
+    await call(tab, 'resume')
+    // This upload begins once the client has looked for what the cancelled one has left.
     await addFiles(tab, { count: 1, size: 1000 })
     await untilStates(tab, ['failed', 'done'])
     complete!()

@@ -61,6 +61,7 @@ const frameworks: readonly Framework[] = [
     build: ['next', 'build'],
     serve: ['next', 'start', '--hostname', '127.0.0.1'],
     settings: { BASE_PATH: '/site', BODY_SIZE_LIMIT: '16mb', DATA_FOLDER: join(application, 'pglite') },
+    variables: (url) => ({ STORAGE_URL: `${url}/site/lazy/api/s3/_storage` }),
     prefix: '/site/lazy',
     hidesLength: true,
   },
@@ -115,7 +116,8 @@ async function lazyServer(): Promise<string> {
   const [shown = ''] = blocksOf('docs/nextjs.md', 'ts')
   const mounted = shown
     .replace("'x-signed-in-as'", "'x-user'")
-    .replace("bucket: 'uploads',", "bucket: 'uploads', basePath: '/site/lazy/api/s3',")
+    .replace("bucket: 'uploads',", "bucket: 'uploads', basePath: '/lazy/api/s3',")
+    .replace('memoryStorage()', 'memoryStorage({ baseURL: process.env.STORAGE_URL })')
   return (await transform(mounted, { loader: 'ts' })).code
 }
 

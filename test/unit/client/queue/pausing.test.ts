@@ -167,6 +167,21 @@ describe('while the server verifies a file', () => {
     await until(() => of(id).state === 'done')
   })
 
+  it('a pause that came too late for a file that failed does not pause its retry', async () => {
+    const gate = createGate()
+    const { queue, of } = startQueue({
+      'POST /upload/confirm': (serve, call) =>
+        call === 1 ? gate.pass(() => refusal(403, 'FORBIDDEN')) : serve(),
+    })
+    const [id = ''] = queue.add(note())
+    await until(() => gate.count() === 1)
+    queue.pause(id)
+    gate.open()
+    await until(() => of(id).state === 'failed')
+    queue.retry(id)
+    await until(() => of(id).state === 'done')
+  })
+
   it('the outcome of a cancel is what the server has done', async () => {
     const gate = createGate()
     const { queue, of, isIdle, usage } = startQueue({
