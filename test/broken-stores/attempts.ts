@@ -9,6 +9,7 @@ import {
   storeInput,
   storeCall,
   type Mutants,
+  referenceOf,
 } from './mutant.js'
 
 export const attemptMutants: Mutants = {
@@ -51,6 +52,7 @@ export const attemptMutants: Mutants = {
   'ignores the scope of a release': [
     driverInput('release', (command) => ({ ...command, scope: null })),
     'release: treats the key of another scope as not found',
+    'all fields: have an effect on release',
     SCRIPTS.aboutAttempts,
   ],
   'removes the object when its replacement is released': [
@@ -78,12 +80,12 @@ export const attemptMutants: Mutants = {
     'release: removes the pending row and returns it unchanged',
   ],
   'returns the active row of a release without a pending row': [
-    storeResult('release', (result, input, store) => result ?? store.findActive(input)),
+    storeResult('release', (result, input, store) => result ?? store.findActive(referenceOf(input))),
     'release: returns null if nothing is pending',
   ],
   "doesn't release expired reservations": [
     storeCall('release', async (input, store, { now }) => {
-      const pending = await store.findPending(input)
+      const pending = await store.findPending(referenceOf(input))
       return pending && pending.expiresAt! <= now() ? null : store.release(input)
     }),
     'release: works on an expired reservation',

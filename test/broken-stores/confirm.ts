@@ -15,6 +15,7 @@ import {
   storeInput,
   storeResult,
   type Mutants,
+  referenceOf,
 } from './mutant.js'
 
 export const confirmMutants: Mutants = {
@@ -64,7 +65,7 @@ export const confirmMutants: Mutants = {
   ],
   'refuses to confirm an expired reservation': [
     storeInput('confirm', async (input, store, { now }) => {
-      const pending = await store.findPending(input)
+      const pending = await store.findPending(referenceOf(input))
       if (pending && pending.expiresAt! <= now()) throw new StorageError('OBJECT_NOT_FOUND')
       return input
     }),
@@ -83,7 +84,8 @@ export const confirmMutants: Mutants = {
   ],
   'returns the object for a confirm without an id although another attempt is pending': [
     storeCall('confirm', async (input, store) => {
-      const active = input?.id == null && input?.eTag != null ? await store.findActive(input) : null
+      const active =
+        input?.id == null && input?.eTag != null ? await store.findActive(referenceOf(input)) : null
       const isSame = active !== null && active.size === input.size && active.eTag === input.eTag
       return isSame ? active : store.confirm(input)
     }),
@@ -96,7 +98,7 @@ export const confirmMutants: Mutants = {
       return {
         ...store,
         async confirm(input) {
-          const active = await store.findActive(input)
+          const active = await store.findActive(referenceOf(input))
           const row = await store.confirm(input)
           if (input.id != null || active !== null) return row
           ids.set(row.id, createAttemptId())
@@ -108,7 +110,7 @@ export const confirmMutants: Mutants = {
   ],
   'ignores the content type of a confirm': [
     storeInput('confirm', async (input, store) => {
-      const pending = await store.findPending(input)
+      const pending = await store.findPending(referenceOf(input))
       return { ...input, contentType: pending?.contentType ?? input.contentType }
     }),
     'confirm: makes the pending row active with the verified fields',
@@ -117,7 +119,7 @@ export const confirmMutants: Mutants = {
   'accepts a repeat without an id and without an eTag': [
     storeCall('confirm', (input, store) =>
       store.confirm(input).catch(async (error: unknown) => {
-        const active = input?.id == null ? await store.findActive(input) : null
+        const active = input?.id == null ? await store.findActive(referenceOf(input)) : null
         if (active === null || active.eTag !== null || active.size !== input.size) throw error
         return active
       }),
@@ -127,7 +129,7 @@ export const confirmMutants: Mutants = {
   'accepts a repeat with an eTag if the object has none': [
     storeCall('confirm', (input, store) =>
       store.confirm(input).catch(async (error: unknown) => {
-        const active = input?.id != null ? await store.findActive(input) : null
+        const active = input?.id != null ? await store.findActive(referenceOf(input)) : null
         if (active?.attemptId !== input.id || active?.eTag !== null) throw error
         return active
       }),
@@ -154,7 +156,7 @@ export const confirmMutants: Mutants = {
   ],
   'creates the object of a confirm without a reservation': [
     storeInput('confirm', async (input, store) => {
-      if (input?.id == null && (await store.find(input)) === null) {
+      if (input?.id == null && (await store.find(referenceOf(input))) === null) {
         const { bucket, key, size } = input
         await store.reserve({ scope: 'alice', bucket, key, declaredSize: size, expiresAt: END_OF_TIME })
       }
@@ -192,7 +194,7 @@ export const confirmMutants: Mutants = {
   'accepts a repeat after the object was removed': [
     storeCall('confirm', (input, store) =>
       store.confirm(input).catch(async (error: unknown) => {
-        const row = input?.id == null ? null : await store.find(input)
+        const row = input?.id == null ? null : await store.find(referenceOf(input))
         if (row?.status !== 'deleted' || row.attemptId !== input.id) throw error
         return row
       }),

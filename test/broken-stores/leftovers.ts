@@ -124,6 +124,7 @@ export const leftoverMutants: Mutants = {
       return true
     }),
     'leftovers: are kept until they are forgotten, which succeeds once',
+    'all fields: have an effect on forgetLeftover',
     SCRIPTS.aboutRemoving,
   ],
   'drops leftovers along with history': [

@@ -1,6 +1,7 @@
 import {
   StorageError,
   type QuotaRefusal,
+  type ObjectReference,
   type StorageObject,
   type StorageObjectStore,
   createStore,
@@ -224,6 +225,17 @@ function storeOver(
 
 export function invalid(field: string): StorageError {
   return new StorageError('VALIDATION_ERROR', { params: { field } })
+}
+
+interface Reference extends ObjectReference {
+  readonly scope?: string | null | undefined
+  readonly id?: string | null | undefined
+}
+
+/** Returns what finds the rows that a call is about. Finds refuse its other fields, such as a quota. The input may be invalid. */
+export function referenceOf(input: Reference | undefined): Reference {
+  const { bucket, key, scope, id } = { ...input } as Reference
+  return { bucket, key, scope, id }
 }
 
 /** Lets every other started call run first: the gap between a read and a write. */

@@ -9,6 +9,7 @@ import {
   storeInput,
   storeResult,
   type Mutants,
+  referenceOf,
 } from './mutant.js'
 
 const REMOVE = 'remove of an attempt'
@@ -149,20 +150,20 @@ export const objectMutants: Mutants = {
   ],
   'returns the old updatedAt of a removed object': [
     storeCall('remove', async (input, store) => {
-      const active = await store.findActive(input)
+      const active = await store.findActive(referenceOf(input))
       const row = await store.remove(input)
       return row?.status === 'deleted' ? { ...row, updatedAt: active!.updatedAt } : row
     }),
     'remove: keeps the object as history by default, and returns the deleted row',
   ],
   'returns the history of a key if nothing is live': [
-    storeResult('remove', (result, input, store) => result ?? store.find(input)),
+    storeResult('remove', (result, input, store) => result ?? store.find(referenceOf(input))),
     'remove: returns null if nothing is live',
   ],
   'returns the replacement of a removed object': [
     storeCall('remove', async (input, store) => {
-      const pending = await store.findPending(input)
-      return (await store.remove(input)) && (pending ?? store.find(input))
+      const pending = await store.findPending(referenceOf(input))
+      return (await store.remove(input)) && (pending ?? store.find(referenceOf(input)))
     }),
     'remove: removes the object and its pending replacement',
   ],
@@ -175,7 +176,7 @@ export const objectMutants: Mutants = {
   ],
   "doesn't remove expired reservations": [
     storeCall('remove', async (input, store, { now }) => {
-      const row = await store.find(input)
+      const row = await store.find(referenceOf(input))
       return row?.expiresAt && row.expiresAt <= now() ? null : store.remove(input)
     }),
     'remove: works on an expired reservation',
@@ -191,6 +192,7 @@ export const objectMutants: Mutants = {
   'ignores the attempt of a remove': [
     driverInput('remove', (command) => ({ ...command, attemptId: null })),
     `${REMOVE}: names an object by the attempt that was confirmed last, not by its id`,
+    'all fields: have an effect on remove',
     SCRIPTS.aboutRemoving,
   ],
   'takes the id of an object for its attempt in a remove': [

@@ -10,6 +10,7 @@ import {
   driverResult,
   storeInput,
   type Mutants,
+  referenceOf,
 } from './mutant.js'
 
 /** The ids that a store makes are greater, those of the cases are less. */
@@ -96,6 +97,7 @@ export const reserveMutants: Mutants = {
   'ignores overwrite: false': [
     driverInput('reserve', (command) => ({ ...command, overwrite: true })),
     'reserve: refuses an active key if overwrite is false',
+    'all fields: have an effect on reserve',
     SCRIPTS.ofAnything,
   ],
   'treats an absent overwrite as false': [
@@ -142,7 +144,7 @@ export const reserveMutants: Mutants = {
   ],
   'keeps fields of a displaced attempt': [
     storeInput('reserve', async (input, store) => {
-      const pending = await store.findPending(input)
+      const pending = await store.findPending(referenceOf(input))
       const displaces = pending?.scope === input.scope && pending.id !== input.id
       return displaces ? { ...input, filename: input.filename ?? pending.filename } : input
     }),

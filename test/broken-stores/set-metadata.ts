@@ -1,5 +1,14 @@
 import type { ObjectMetadata, UpdateCommand } from '../../src/adapter.js'
-import { driverCall, driverInput, driverResult, gap, overRecording, storeCall, storeInput } from './mutant.js'
+import {
+  driverCall,
+  driverInput,
+  driverResult,
+  gap,
+  overRecording,
+  storeCall,
+  storeInput,
+  referenceOf,
+} from './mutant.js'
 import { updatedRow, type Mutants } from './mutant.js'
 
 /** Changes the names that an update sets or removes. */
@@ -58,7 +67,7 @@ export const setMetadataMutants: Mutants = {
     storeInput('update', async (input, store) => {
       const { setMetadata } = input
       if (!setMetadata || Object.keys(setMetadata).length > 0 || input.metadata !== undefined) return input
-      const metadata = (await store.findActive(input))?.metadata
+      const metadata = (await store.findActive(referenceOf(input)))?.metadata
       return metadata && Object.keys(metadata).length === 0
         ? { ...input, setMetadata: { none: null } }
         : input

@@ -10,6 +10,7 @@ import {
   storeCall,
   updatedRow,
   type Mutants,
+  referenceOf,
 } from './mutant.js'
 
 /** Mutants of `update`. */
@@ -196,7 +197,7 @@ export const updateMutants: Mutants = {
         [input.filename, input.contentType, input.metadata, input.setMetadata].every(
           (value) => value === undefined,
         )
-      return isEmpty ? store.findActive(input) : store.update(input)
+      return isEmpty ? store.findActive(referenceOf(input)) : store.update(input)
     }),
     'update: refuses to set nothing',
   ],

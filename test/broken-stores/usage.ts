@@ -7,6 +7,7 @@ import {
   driverResult,
   type Mutants,
   type Mutant,
+  referenceOf,
 } from './mutant.js'
 
 export const usageMutants: Mutants = {
@@ -36,7 +37,7 @@ export const usageMutants: Mutants = {
   ],
   'records the declared size of a confirmed object': [
     storeCall('confirm', async (input, store) => {
-      const pending = await store.findPending(input)
+      const pending = await store.findPending(referenceOf(input))
       const { size } = input
       const row = await store.confirm({ ...input, size: pending?.declaredSize ?? size })
       return { ...row, size }
@@ -97,10 +98,10 @@ export const usageMutants: Mutants = {
   'counts a displaced attempt as reserved': [
     overUsage((store, add) => ({
       async reserve(input) {
-        const pending = await store.findPending(input)
+        const pending = await store.findPending(referenceOf(input))
         const row = await store.reserve(input)
         const isDisplaced = pending !== null && pending.id !== row.id && pending.scope === row.scope
-        if (isDisplaced && !(await store.findActive(input)))
+        if (isDisplaced && !(await store.findActive(referenceOf(input))))
           add(row.scope, 'reservedBytes', pending.declaredSize!)
         return row
       },
@@ -110,7 +111,7 @@ export const usageMutants: Mutants = {
   'counts a replaced object and its replacement': [
     overUsage((store, add) => ({
       async confirm(input) {
-        const active = await store.findActive(input)
+        const active = await store.findActive(referenceOf(input))
         const row = await store.confirm(input)
         if (active && active.attemptId !== row.attemptId) add(row.scope, 'bytes', active.size!)
         return row
@@ -121,7 +122,7 @@ export const usageMutants: Mutants = {
   'counts a removed replacement as reserved': [
     overUsage((store, add) => ({
       async remove(input) {
-        const pending = await store.findPending(input)
+        const pending = await store.findPending(referenceOf(input))
         const row = await store.remove(input)
         if (row && pending && row.id !== pending.id) add(row.scope, 'reservedBytes', pending.declaredSize!)
         return row
@@ -132,7 +133,7 @@ export const usageMutants: Mutants = {
   'counts only the growth of a reserve over a removed object': [
     overUsage((store, add) => ({
       async reserve(input) {
-        const newest = await store.find(input)
+        const newest = await store.find(referenceOf(input))
         const row = await store.reserve(input)
         if (newest?.status === 'deleted') add(row.scope, 'reservedBytes', -newest.size!)
         return row
