@@ -29,6 +29,8 @@ const EXPIRED = { columns: 'id, bucket, key', table: 'objects', date: 'expiresAt
 const DELETED = { columns: 'seq, scope', table: 'objects', date: 'deletedAt', id: 'id' } as const
 const DELETED_BY_ID = `SELECT seq, scope FROM objects INDEXED BY objects_id
   WHERE id = :id AND status = 'deleted' AND ${OF_SCOPE} AND deletedAt <= :until LIMIT :limit`
+const DEFER_LEFTOVER = `UPDATE leftovers SET dueAt = :until
+  WHERE attemptId = :attemptId AND (:dueBefore IS NULL OR dueAt <= :dueBefore)`
 
 export function writeMethods(connection: Connection) {
   const usage = (scope: string) => countersOf(connection, scope)
@@ -120,8 +122,7 @@ export function writeMethods(connection: Connection) {
     },
     forgetLeftover: async (attemptId) =>
       connection.run('DELETE FROM leftovers WHERE attemptId = :attemptId', { attemptId }) > 0,
-    deferLeftover: async (command) =>
-      connection.run('UPDATE leftovers SET dueAt = :until WHERE attemptId = :attemptId', command) > 0,
+    deferLeftover: async (command) => connection.run(DEFER_LEFTOVER, command) > 0,
   } satisfies Partial<StoreDriver>
 }
 

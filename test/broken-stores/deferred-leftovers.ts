@@ -12,6 +12,22 @@ export const deferredLeftoverMutants: Mutants = {
     `${DEFER}: stores when the leftover is due, and returns whether it exists`,
     SCRIPTS.aboutRemoving,
   ],
+  'puts off leftovers that are not due': [
+    driverInput('deferLeftover', (command) => ({ ...command, dueBefore: null })),
+    `${DEFER}: puts off only a leftover that is due, if dueBefore is given`,
+    'all fields: have an effect on deferLeftover',
+    SCRIPTS.aboutRemoving,
+  ],
+  'gives a leftover to every run that has read it while it was due': [
+    driverCall('deferLeftover', async ({ dueBefore, ...command }, driver) => {
+      const leftovers = await driver.listLeftovers({ scope: null, limit: 1000, after: null })
+      const dueAt = leftovers.find(({ attemptId }) => attemptId === command.attemptId)?.dueAt
+      await gap()
+      if (dueAt && dueBefore && dueAt > dueBefore) return false
+      return driver.deferLeftover({ ...command, dueBefore: null })
+    }),
+    `${DEFER}: gives a leftover that is due to one of several calls`,
+  ],
   'puts off an attempt before it ends': [
     overStore((store) => {
       const early = new Map<string, Date>()

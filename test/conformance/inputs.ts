@@ -167,6 +167,7 @@ export const INPUTS = {
   deferLeftover: {
     attemptId: required(types.attemptId, choices.leftoverAttempt),
     until: required(types.date, choices.until),
+    dueBefore: optional(types.date, rarely(choices.dueBefore)),
   },
   forgetLeftover: { attemptId: required(types.attemptId, choices.leftoverAttempt) },
   purgeDeleted: {

@@ -1,3 +1,4 @@
+import type { DeferLeftoverCommand } from '../../core/store/driver.js'
 import type { Leftover } from '../../core/store/records.js'
 import { datePosition, SortedMap } from './sorted-map.js'
 import type { StoredNames } from './stored-names.js'
@@ -11,6 +12,10 @@ export function copyLeftover(leftover: Leftover): Leftover {
     writableUntil: new Date(writableUntil),
     dueAt: dueAt && new Date(dueAt),
   }
+}
+
+function isAfter(dueAt: Date | null, dueBefore: Date | null): boolean {
+  return dueAt !== null && dueBefore !== null && dueAt > dueBefore
 }
 
 class LeftoverOrders {
@@ -59,11 +64,12 @@ export class LeftoverTable {
     this.#scopes.set(leftover.scope, ofScope)
   }
 
-  /** Sets when a leftover is due. Returns whether it exists. */
-  defer(attemptId: string, until: Date): boolean {
+  /** Sets when a leftover is due, unless that is after `dueBefore`. Returns whether there was such a leftover. */
+  defer({ attemptId, until, dueBefore }: DeferLeftoverCommand): boolean {
     const leftover = this.#byAttempt.get(attemptId)
-    if (leftover) this.set({ ...leftover, dueAt: until })
-    return leftover !== undefined
+    if (!leftover || isAfter(leftover.dueAt, dueBefore)) return false
+    this.set({ ...leftover, dueAt: until })
+    return true
   }
 
   /** Deletes the leftover of an attempt. Returns whether it existed. */

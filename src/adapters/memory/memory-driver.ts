@@ -129,7 +129,7 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
       return byDue?.ascending(from, endOfDate(dueBefore), limit).map(copyLeftover) ?? []
     },
 
-    deferLeftover: async ({ attemptId, until }) => tables.leftovers.defer(attemptId, until),
+    deferLeftover: async (command) => tables.leftovers.defer(command),
     forgetLeftover: async (attemptId) => tables.leftovers.forget(attemptId),
 
     async purgeDeleted({ id, scope, before, limit }) {

@@ -121,10 +121,11 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
 
     listLeftovers: (query) => read(listLeftovers(query)),
     listDueLeftovers: (query) => read(listDueLeftovers(query)),
-    deferLeftover: ({ attemptId, until }) =>
+    deferLeftover: ({ attemptId, until, dueBefore }) =>
       inTransaction(async ({ session }) => {
+        const leftover = { _id: attemptId, ...(dueBefore && { dueAt: { $not: { $gt: dueBefore } } }) }
         const change = { $set: { dueAt: until } }
-        const { matchedCount } = await namespace.leftovers.updateOne({ _id: attemptId }, change, { session })
+        const { matchedCount } = await namespace.leftovers.updateOne(leftover, change, { session })
         return matchedCount > 0
       }),
 

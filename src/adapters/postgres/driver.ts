@@ -214,8 +214,11 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
       return rows.map(readLeftover)
     },
 
-    deferLeftover: async ({ attemptId, until }) =>
-      (await idempotent(writes.deferLeftover, [attemptId, until.toISOString()])).length > 0,
+    // With `dueBefore`, a repeat after a lost response returns `false`. The leftover is due again by `until`.
+    async deferLeftover({ attemptId, until, dueBefore }) {
+      const values = [attemptId, until.toISOString(), dueBefore?.toISOString() ?? null]
+      return (await idempotent(writes.deferLeftover, values)).length > 0
+    },
 
     forgetLeftover: async (attemptId) => (await once(writes.forgetLeftover, [attemptId])).length > 0,
 

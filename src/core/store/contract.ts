@@ -177,7 +177,10 @@ export interface StorageObjectStore {
   listLeftovers(input?: inputs.ListLeftoversInput): Promise<Leftover[]>
   /** Deletes a leftover. Call it only once nothing is in the bucket and nothing can arrive any more. Returns whether it existed. */
   forgetLeftover(input: inputs.ForgetLeftoverInput): Promise<boolean>
-  /** Puts a leftover off: until then, lists with `dueBefore` leave it out. Returns whether it exists. */
+  /**
+   * Puts a leftover off: until then, lists with `dueBefore` leave it out. Returns whether it exists. With `dueBefore`, only if it is
+   * in that list: of several runs that put it off past that date, exactly one gets `true`, and works on it.
+   */
   deferLeftover(input: inputs.DeferLeftoverInput): Promise<boolean>
   /**
    * Deletes history up to the date `before`, or of the object with this `id`, and returns the number of rows. All filters that

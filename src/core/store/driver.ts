@@ -233,7 +233,10 @@ export interface StoreDriver {
    * those without `dueAt` first, after the position `after`. MUST NOT read leftovers that it doesn't return.
    */
   listDueLeftovers(query: inputs.ListDueLeftoversQuery): Promise<Leftover[]>
-  /** Sets the `dueAt` of the leftover of the attempt. Returns whether it exists. */
+  /**
+   * Sets the `dueAt` of the leftover of the attempt, unless it is after `dueBefore` (`null` matches any). Returns whether there was
+   * such a leftover. Of concurrent calls that put off a leftover past their `dueBefore`, exactly one MUST return `true`.
+   */
   deferLeftover(command: inputs.DeferLeftoverCommand): Promise<boolean>
   /**
    * Deletes history with `deletedAt <= before`, only of `scope` and with this `id`, if they are not `null`. Never deletes a

@@ -22,6 +22,28 @@ export const deferredLeftoverCases: CaseGroup = {
       same(await store.deferLeftover({ attemptId: first!.attemptId, until }), false, 'of a forgotten one')
     },
 
+    'puts off only a leftover that is due, if dueBefore is given': async (given) => {
+      const { store, clock } = given
+      const { attemptId } = (await released(given, 1))[0]!
+      const due = clock.now()
+      const take = (until: Date, dueBefore: Date | null) =>
+        store.deferLeftover({ attemptId, until, dueBefore })
+      same(await take(due, clock.in(-HOUR)), true, 'of one that was never put off')
+      same(await take(clock.in(HOUR), new Date(due.getTime() - 1)), false, 'a millisecond before')
+      same((await given.leftovers())[0]?.dueAt, due, 'dueAt, which has not changed')
+      same(await take(clock.in(HOUR), due), true, 'at the time')
+      same(await take(clock.in(2 * HOUR), due), false, 'of one that was taken')
+      same(await take(clock.in(2 * HOUR), null), true, 'without')
+    },
+
+    'gives a leftover that is due to one of several calls': async (given) => {
+      const { store, clock } = given
+      const { attemptId } = (await released(given, 1))[0]!
+      const input = { attemptId, until: clock.in(HOUR), dueBefore: clock.now() }
+      const taken = await allOf(numbers(8).map(() => store.deferLeftover(input)))
+      same(taken.filter(Boolean).length, 1, 'calls that return true')
+    },
+
     'does nothing for an attempt that is live': async (given) => {
       const { store, clock } = given
       const { id } = await given.reserve({ storageKey: 'stored' })

@@ -83,7 +83,9 @@ async function leftBehind(given: Given, key: string): Promise<Input> {
 
 async function leftover(given: Given, key: string): Promise<Input> {
   await leftBehind(given, key)
-  return { attemptId: (await given.leftovers()).at(-1)!.attemptId, until: given.clock.in(2 * HOUR) }
+  const { attemptId } = (await given.leftovers()).at(-1)!
+  await given.store.deferLeftover({ attemptId, until: given.clock.now() })
+  return { attemptId, until: given.clock.in(2 * HOUR) }
 }
 
 async function history(given: Given, key: string): Promise<Input> {
@@ -266,7 +268,11 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
   },
   deferLeftover: {
     prepare: leftover,
-    others: { attemptId: ANOTHER_ID, until: ({ clock }) => ({ until: clock.in(SECOND) }) },
+    others: {
+      attemptId: ANOTHER_ID,
+      until: ({ clock }) => ({ until: clock.in(SECOND) }),
+      dueBefore: ({ clock }) => ({ dueBefore: clock.in(-HOUR) }),
+    },
     afterwards: async ({ store, clock }, key) =>
       (await store.listLeftovers({ dueBefore: clock.in(HOUR) })).filter((item) => item.key.startsWith(key)),
   },

@@ -53,11 +53,11 @@ export class UpkeepModel extends UploadModel {
   deferLeftover(input: DeferLeftoverInput): Expected<boolean> {
     const bad = badFields('deferLeftover', input, this.now())
     if (bad.length > 0) return invalid(...bad)
-    const { attemptId, until } = input
-    const isThere = this.leftovers.some((leftover) => leftover.attemptId === attemptId)
-    this.leftovers = this.leftovers.map((each) =>
-      each.attemptId === attemptId ? { ...each, dueAt: until } : each,
-    )
+    const { attemptId, until, dueBefore } = input
+    const isMeant = ({ dueAt, ...each }: Leftover) =>
+      each.attemptId === attemptId && (dueBefore == null || dueAt === null || dueAt <= dueBefore)
+    const isThere = this.leftovers.some(isMeant)
+    this.leftovers = this.leftovers.map((each) => (isMeant(each) ? { ...each, dueAt: until } : each))
     return ok(isThere)
   }
 

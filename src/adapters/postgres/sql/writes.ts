@@ -32,7 +32,8 @@ export const WRITES = {
   purgeExpired: rowsOf('purge_expired_v1', objectColumns('r'), ['text', 'timestamptz', 'int', 'timestamptz']),
   purgeDeleted: rowsOf('purge_deleted_v2', 'r.scope, r.dropped', ['uuid', 'text', 'timestamptz', 'int']),
   forgetLeftover: 'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',
-  deferLeftover: 'UPDATE {schema}.leftovers l SET due_at = $2 WHERE l.attempt_id = $1 RETURNING l.attempt_id',
+  deferLeftover: `UPDATE {schema}.leftovers l SET due_at = $2
+     WHERE l.attempt_id = $1 AND ($3::timestamptz IS NULL OR l.due_at <= $3) RETURNING l.attempt_id`,
 }
 
 /** Makes a write, or returns NULL instead of waiting if another transaction holds a key with one of these names. */

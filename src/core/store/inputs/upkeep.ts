@@ -87,6 +87,8 @@ const DEFER_LEFTOVER = {
   attemptId,
   /** When the leftover is next worth a look. */
   until: date,
+  /** Only if the leftover is in the list with this `dueBefore`. So one of several runs can take it. */
+  dueBefore: optional(date),
 }
 export interface DeferLeftoverInput extends InputOf<typeof DEFER_LEFTOVER> {}
 export interface DeferLeftoverCommand extends ReadOf<typeof DEFER_LEFTOVER> {}
