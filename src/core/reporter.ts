@@ -1,3 +1,4 @@
+import { causesOf } from './causes.js'
 import { StorageError } from './errors.js'
 import { RecentEntries } from './recent-entries.js'
 import type { StoredEvent } from './store/events.js'
@@ -69,19 +70,11 @@ function isCancellation(error: unknown, signal: AbortSignal | undefined): boolea
   return error instanceof StorageError && signal?.aborted === true && isCausedBy(signal.reason, error)
 }
 
-/** Longer than any chain of causes that a driver builds, and a bound for one that contains itself. */
-const MAX_CAUSES = 10
-
 /** Drivers throw the reason of the signal, an `AbortError` of their own, or an error with one of them as its cause. */
 function isCausedBy(reason: unknown, error: StorageError): boolean {
-  let thrown: Partial<Error> = error
-  for (let depth = 0; depth < MAX_CAUSES; depth++) {
-    const { cause } = thrown
-    if (cause === undefined || cause === null) return false
-    if (cause === reason || (cause as Partial<Error>).name === 'AbortError') return true
-    thrown = cause
-  }
-  return false
+  return [...causesOf(error)].some(
+    (cause) => cause === reason || (cause as Partial<Error>).name === 'AbortError',
+  )
 }
 
 /** Unwraps an `INTERNAL_ERROR`, because its cause is what an operator needs to see. */

@@ -5,10 +5,10 @@ import type { RecordKeeper } from '../../core/plugin.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
 import { settleReservation, SETTLED_AT_ONCE, type SettledReservation } from '../attempts/settle.js'
 import type { S3ServerCore } from '../create-s3-server.js'
-import { dependenciesOf, type DownloadLifetimes } from '../dependencies.js'
+import type { DownloadLifetimes } from '../dependencies.js'
 import { fairShares } from './fair-shares.js'
 import { ItemRun } from './item-run.js'
-import { JOB_OPTIONS, unknownBucket, type JobContext, type JobOptions } from './job.js'
+import { dependenciesOfRun, JOB_OPTIONS, unknownBucket, type JobContext, type JobOptions } from './job.js'
 import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
 import { PAGE_SIZE, pagesOf } from './pages.js'
 
@@ -60,7 +60,7 @@ const checks = new OptionChecks(JOB)
  * @throws TypeError if `s3` was not created by `createS3Server`, or if an option is invalid.
  */
 export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null): Promise<CleanUpResult> {
-  return runCleanUp(dependenciesOf(s3, JOB), options)
+  return runCleanUp(dependenciesOfRun(s3, JOB), options)
 }
 
 /** What the job works with. */

@@ -14,7 +14,14 @@ import {
 } from '../events/delivery.js'
 import { EventRunner, OPERATION } from '../events/runner.js'
 import { findDependencies } from '../dependencies.js'
-import { JOB_OPTIONS, MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
+import {
+  concurrencyOption,
+  JOB_OPTIONS,
+  MAX_FAILURES,
+  showProgress,
+  type JobFailure,
+  type JobOptions,
+} from './job.js'
 
 export interface DeliverEventsOptions extends JobOptions {
   /**
@@ -49,7 +56,6 @@ export interface DeliverEventsResult {
   readonly failed: readonly JobFailure[]
 }
 
-const MAX_CONCURRENCY = 1000
 const MAX_CLAIM_SECONDS = 3600
 
 const OPTIONS = namesOf<DeliverStoreEventsOptions>({
@@ -88,7 +94,7 @@ export async function deliverEvents(
   const handlerSeconds = checks.seconds('handlerSeconds', options.handlerSeconds)
   const claim = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   const claimSeconds = checks.integer('claimSeconds', claim, 1, MAX_CLAIM_SECONDS)
-  const concurrency = concurrencyOption(checks, 'concurrency', options.concurrency)
+  const concurrency = concurrencyOption(checks, 'concurrency', options.concurrency, DEFAULT_CONCURRENCY)
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
 
@@ -107,11 +113,6 @@ export async function deliverEvents(
   }
   await runner.deliver({ pollSeconds, claimSeconds, handlerSeconds, concurrency, signal, onResult })
   return { delivered, failed }
-}
-
-/** Returns how many handlers run at once. */
-export function concurrencyOption(of: OptionChecks, name: string, value: number | null | undefined): number {
-  return of.integer(name, value ?? DEFAULT_CONCURRENCY, 1, MAX_CONCURRENCY)
 }
 
 /** Returns the runner of a server, or a new one for a store and the handler of the options. */

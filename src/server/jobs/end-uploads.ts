@@ -2,11 +2,11 @@ import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type { S3ServerCore } from '../create-s3-server.js'
-import { dependenciesOf } from '../dependencies.js'
 import { bytesOf } from '../storage.js'
 import { ItemRun } from './item-run.js'
 import {
   checkBucket,
+  dependenciesOfRun,
   JOB_OPTIONS,
   type JobContext,
   type JobFailure,
@@ -56,7 +56,7 @@ const checks = new OptionChecks(JOB)
  * await endUploads(s3, { scope: 'user:mallory' })
  */
 export async function endUploads(s3: S3ServerCore, options: EndUploadsOptions): Promise<EndUploadsResult> {
-  const { failures: _, ...result } = await runEndUploads(dependenciesOf(s3, JOB), options)
+  const { failures: _, ...result } = await runEndUploads(dependenciesOfRun(s3, JOB), options)
   return result
 }
 

@@ -3,12 +3,12 @@ import { OptionChecks } from '../../core/option-checks.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
 import { LATEST_DATE } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
-import { dependenciesOf } from '../dependencies.js'
 import { uploadURLEnd, LONGEST_URL_SECONDS } from '../url-terms.js'
 import { releaseUploads } from './end-uploads.js'
 import { ItemRun } from './item-run.js'
 import {
   checkBucket,
+  dependenciesOfRun,
   JOB_OPTIONS,
   type JobContext,
   type JobFailure,
@@ -58,7 +58,7 @@ const checks = new OptionChecks(JOB)
  * @throws TypeError if `s3` was not created by `createS3Server`, or if an option is invalid.
  */
 export async function eraseScope(s3: S3ServerCore, options: EraseScopeOptions): Promise<EraseScopeResult> {
-  const { failures: _, ...result } = await runErasure(dependenciesOf(s3, JOB), options)
+  const { failures: _, ...result } = await runErasure(dependenciesOfRun(s3, JOB), options)
   return result
 }
 

@@ -10,7 +10,6 @@ import { hasExpired } from '../../core/store/lifecycle/change.js'
 import { receivesBytes } from '../../core/store/lifecycle/plans.js'
 import type { StorageObject, StoredItem } from '../../core/store/records.js'
 import type { S3ServerCore } from '../create-s3-server.js'
-import { dependenciesOf } from '../dependencies.js'
 import {
   adoptInputOf,
   differs,
@@ -23,6 +22,8 @@ import { ItemRun } from './item-run.js'
 import {
   BUCKET_JOB_OPTIONS,
   bucketPart,
+  concurrencyOption,
+  dependenciesOfRun,
   type BucketJobContext,
   type BucketJobOptions,
   type JobFailure,
@@ -51,7 +52,7 @@ export interface ImportObjectsResult {
   readonly differs: number
   /** The number of items for which `select` returned `null`. */
   readonly skipped: number
-  /** The first 1000 failures. `onError` gets all of them. */
+  /** The first 1000 failures. */
   readonly failed: readonly JobFailure[]
   /** The last key up to which every item is done, `after` of a later run. `null` if there was none. */
   readonly after: string | null
@@ -59,7 +60,6 @@ export interface ImportObjectsResult {
 
 const JOB = 'importObjects'
 const DEFAULT_CONCURRENCY = 16
-const MAX_CONCURRENCY = 1000
 
 const OPTIONS = namesOf<ImportObjectsOptions>({
   ...BUCKET_JOB_OPTIONS,
@@ -82,7 +82,7 @@ export async function importObjects(
   s3: S3ServerCore,
   options: ImportObjectsOptions,
 ): Promise<ImportObjectsResult> {
-  const { failures: _, ...result } = await runImport(dependenciesOf(s3, JOB), options)
+  const { failures: _, ...result } = await runImport(dependenciesOfRun(s3, JOB), options)
   return result
 }
 
@@ -99,8 +99,7 @@ export async function runImport(
   checks.options(options, OPTIONS)
   const select = checks.requiredFunction('select', options.select)
   const { bucket, prefix, after } = bucketPart(checks, options, context.bucket)
-  const places = options.concurrency ?? DEFAULT_CONCURRENCY
-  const concurrency = checks.integer('concurrency', places, 1, MAX_CONCURRENCY)
+  const concurrency = concurrencyOption(checks, 'concurrency', options.concurrency, DEFAULT_CONCURRENCY)
   const dryRun = checks.boolean('dryRun', options.dryRun) ?? false
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)

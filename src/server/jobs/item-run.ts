@@ -1,11 +1,11 @@
 import { StorageError } from '../../core/errors.js'
-import type { Report } from '../../core/reporter.js'
 import { workThrough } from '../work-through.js'
 import { MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
+import type { JobReport } from './report-once.js'
 
 export interface ItemRunOptions {
   readonly operation: string
-  readonly report: Report
+  readonly report: JobReport
   readonly concurrency: number
   readonly signal: AbortSignal | null
   readonly onProgress: JobOptions['onProgress']
@@ -77,7 +77,7 @@ export class ItemRun {
   /** Records a failure and reports it. */
   fail({ bucket, key }: Named, error: unknown): void {
     const { report, operation } = this.#options
-    report(error, { operation })
+    report(error, { operation }, bucket)
     this.failures++
     if (this.failed.length < MAX_FAILURES) this.failed.push({ bucket, key, error })
   }

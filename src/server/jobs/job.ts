@@ -3,8 +3,9 @@ import type { OptionChecks } from '../../core/option-checks.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { Report } from '../../core/reporter.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
-import type { ServerDependencies } from '../dependencies.js'
+import { dependenciesOf, type ServerDependencies } from '../dependencies.js'
 import type { EventRunner } from '../events/runner.js'
+import { reportOnce } from './report-once.js'
 
 /** What a job works with. A server has one, and the command line makes its own. */
 export interface JobContext extends Pick<ServerDependencies, 'storage' | 'report' | 'now'> {
@@ -13,6 +14,15 @@ export interface JobContext extends Pick<ServerDependencies, 'storage' | 'report
   readonly records: Pick<RecordKeeper, 'objects' | 'remove'>
   /** Delivers the events of changed objects. */
   readonly events: Pick<EventRunner, 'changed'> | null
+}
+
+/**
+ * Returns the dependencies for one run of a job, which reports failures that are alike once.
+ * @throws TypeError unless `createS3Server` created the server.
+ */
+export function dependenciesOfRun(server: object, job: string): ServerDependencies {
+  const dependencies = dependenciesOf(server, job)
+  return { ...dependencies, report: reportOnce(dependencies.report) }
 }
 
 /** What a job works with that lists a bucket: by default this one. */
@@ -69,7 +79,7 @@ export interface JobFailure {
 /** What the command line prints as well: the number of all failures. */
 export type WithFailures<Result> = Result & { readonly failures: number }
 
-/** The most failures that the result of a job lists. `onError` gets all of them. */
+/** The most failures that the result of a job lists. */
 export const MAX_FAILURES = 1000
 
 /** Returns an error for a bucket that the server doesn't know: another storage may have its bytes, which this one would miss. */
@@ -86,6 +96,18 @@ export function checkBucket(
 ): void {
   const error = unknownBucket(context, bucket)
   if (error && (storageKey !== null || uploadId !== null)) throw error
+}
+
+const MAX_CONCURRENCY = 1000
+
+/** Returns how many items are in work at once. */
+export function concurrencyOption(
+  checks: OptionChecks,
+  name: string,
+  value: number | null | undefined,
+  standard: number,
+): number {
+  return checks.integer(name, value ?? standard, 1, MAX_CONCURRENCY)
 }
 
 /** Calls `onProgress`. What it throws is reported. */

@@ -4,13 +4,11 @@ import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
 import { pause } from '../waits.js'
-import { cleanUp, type CleanUpResult } from './clean-up.js'
-import {
-  concurrencyOption,
-  deliverEvents,
-  type DeliverEventsOptions,
-  type DeliverEventsResult,
-} from './deliver-events.js'
+import { runCleanUp, type CleanUpResult } from './clean-up.js'
+import { DEFAULT_CONCURRENCY } from '../events/delivery.js'
+import { deliverEvents, type DeliverEventsOptions, type DeliverEventsResult } from './deliver-events.js'
+import { concurrencyOption } from './job.js'
+import { reportOnce, type JobReport } from './report-once.js'
 
 export interface RunJobsOptions {
   /** Ends the jobs. What is in progress is completed first. Handlers of events have 30 seconds. */
@@ -59,7 +57,8 @@ const PURGE_SIZE = 1000
  * some time after its last run has ended. Resolves once `signal` has aborted and everything in progress has ended. Any number of
  * processes may run it.
  *
- * A run that fails is reported to `onError` under the name of its job, and repeated at its next time.
+ * A run that fails is reported to `onError` under the name of its job, and repeated at its next time. Items that fail for the same
+ * reason are reported once a run.
  *
  * @throws TypeError (rejects) if an option is invalid, or if `s3` was not created by `createS3Server`.
  * @example
@@ -70,7 +69,8 @@ const PURGE_SIZE = 1000
  * ```
  */
 export async function runJobs(s3: S3ServerCore, options: RunJobsOptions): Promise<void> {
-  const { records, events, report, now } = dependenciesOf(s3, JOB)
+  const dependencies = dependenciesOf(s3, JOB)
+  const { records, events, now } = dependencies
   const given = checks.options(options, OPTIONS)
   const signal = checks.signal(given.signal)
   if (!signal) throw checks.error(`signal must be an AbortSignal (got ${shown(given.signal)}).`)
@@ -82,16 +82,24 @@ export async function runJobs(s3: S3ServerCore, options: RunJobsOptions): Promis
   const delivery = deliveryOption(given.deliverEvents, events !== null)
   const onRun = checks.function('onRun', given.onRun)
 
-  async function run<Job extends keyof JobResults>(job: Job, work: () => Promise<JobResults[Job]>) {
+  /** A failure that ends a run, and those of its items, may be alike: a database that is away fails both. */
+  async function run<Job extends keyof JobResults>(
+    job: Job,
+    work: (report: JobReport) => Promise<JobResults[Job]>,
+  ) {
+    const report = reportOnce(dependencies.report)
     try {
-      const result = await work()
+      const result = await work(report)
       await onRun?.({ job, result } as JobRun)
     } catch (error) {
       report(error, { operation: job })
     }
   }
 
-  async function repeat<Job extends keyof JobResults>(job: Job, work: () => Promise<JobResults[Job]>) {
+  async function repeat<Job extends keyof JobResults>(
+    job: Job,
+    work: (report: JobReport) => Promise<JobResults[Job]>,
+  ) {
     while (!signal?.aborted) {
       await run(job, work)
       await pause(everySeconds, signal)
@@ -108,7 +116,7 @@ export async function runJobs(s3: S3ServerCore, options: RunJobsOptions): Promis
   }
 
   await Promise.all([
-    repeat('cleanUp', () => cleanUp(s3, { signal })),
+    repeat('cleanUp', (report) => runCleanUp({ ...dependencies, report }, { signal })),
     historySeconds !== null && repeat('purgeDeleted', () => purgeHistory(historySeconds)),
     delivery && run('deliverEvents', () => deliverEvents(s3, { ...delivery, signal })),
   ])
@@ -122,6 +130,6 @@ function deliveryOption(value: RunJobsOptions['deliverEvents'], hasHandler: bool
   if (!hasHandler) throw checks.error('deliverEvents needs a server with the option onEvent.')
   return {
     pollSeconds: checks.seconds('deliverEvents.pollSeconds', pollSeconds) ?? DEFAULT_POLL_SECONDS,
-    concurrency: concurrencyOption(checks, 'deliverEvents.concurrency', concurrency),
+    concurrency: concurrencyOption(checks, 'deliverEvents.concurrency', concurrency, DEFAULT_CONCURRENCY),
   }
 }

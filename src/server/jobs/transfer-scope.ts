@@ -3,9 +3,15 @@ import { OptionChecks } from '../../core/option-checks.js'
 import type { Quota } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
-import { dependenciesOf } from '../dependencies.js'
 import { ItemRun } from './item-run.js'
-import { JOB_OPTIONS, type JobContext, type JobFailure, type JobOptions, type WithFailures } from './job.js'
+import {
+  dependenciesOfRun,
+  JOB_OPTIONS,
+  type JobContext,
+  type JobFailure,
+  type JobOptions,
+  type WithFailures,
+} from './job.js'
 import { rowsOfScope } from './pages.js'
 
 export interface TransferScopeOptions extends JobOptions {
@@ -47,7 +53,7 @@ export async function transferScope(
   s3: S3ServerCore,
   options: TransferScopeOptions,
 ): Promise<TransferScopeResult> {
-  const { failures: _, ...result } = await runTransfer(dependenciesOf(s3, JOB), options)
+  const { failures: _, ...result } = await runTransfer(dependenciesOfRun(s3, JOB), options)
   return result
 }
 

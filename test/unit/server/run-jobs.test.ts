@@ -134,6 +134,23 @@ describe('runJobs', () => {
     expect(await service.reportedBy('cleanUp')).toHaveLength(2)
   })
 
+  it('reports a database that is away once a run, whatever fails in it', async () => {
+    const service = start()
+    await service.as('user:1').begun()
+    await service.as('user:1').begun()
+    clock.advance(3 * HOUR)
+    around(store, 'release', () => () => Promise.reject(AWAY))
+    let lists = 0
+    around(store, 'listLeftovers', () => () => (lists++, Promise.reject(AWAY)))
+    const jobs = run(service)
+    await until(() => lists === 1)
+    await pass(300)
+    await until(() => lists === 2)
+    stopping.abort()
+    await jobs
+    expect(await service.reportedBy('cleanUp')).toHaveLength(2)
+  })
+
   it('goes on with the other jobs on a database that records no events', async () => {
     const service = startService({ clock, onEvent: () => undefined })
     const jobs = run(service)

@@ -3,10 +3,10 @@ import { OptionChecks } from '../../../core/option-checks.js'
 import { shown } from '../../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { secondsAfter } from '../../url-terms.js'
-import { dependenciesOf } from '../../dependencies.js'
 import {
   BUCKET_JOB_OPTIONS,
   bucketPart,
+  dependenciesOfRun,
   showProgress,
   type BucketJobContext,
   type BucketJobOptions,
@@ -80,7 +80,7 @@ export async function checkStorage(
   s3: S3ServerCore,
   options: CheckStorageOptions,
 ): Promise<CheckStorageResult> {
-  return runCheck(dependenciesOf(s3, JOB), options)
+  return runCheck(dependenciesOfRun(s3, JOB), options)
 }
 
 /** `checkStorage` for callers without a server. */
