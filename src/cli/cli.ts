@@ -163,3 +163,10 @@ export function positiveInteger(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Must be an integer of at least 1.')
   return Number(text)
 }
+
+/** Parses how many items of a job are in work at once. */
+export function concurrencyOf(text: string): number {
+  const value = positiveInteger(text)
+  if (value > 1000) throw new InvalidArgumentError('Must be an integer from 1 to 1000.')
+  return value
+}

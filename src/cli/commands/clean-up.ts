@@ -4,7 +4,7 @@ import { StorageError } from '../../index.js'
 import { MAX_FAILURES, type JobFailure } from '../../server/jobs/job.js'
 import { CLEANED_AT_ONCE, runCleanUp } from '../../server/jobs/clean-up.js'
 import { bucketText, withBucket, withWriteOptions, type WriteOptions } from '../bucket.js'
-import type { Cli } from '../cli.js'
+import { concurrencyOf, type Cli } from '../cli.js'
 import { EXIT, Interrupted, type ExitCode } from '../exit.js'
 import { reportOf } from '../failure-report.js'
 import { count } from '../format.js'
@@ -13,10 +13,12 @@ import { REPEAT, runJob, type Session } from '../session.js'
 interface CleanUpCommandOptions extends WriteOptions {
   readonly bucket: ReadonlySet<string>
   readonly downloadExpiresIn: number
+  readonly concurrency?: number
   readonly every?: number
 }
 
 const A_WEEK = 7 * 86_400
+const MAX_CONNECTIONS = 16
 
 export function addCleanUp(cli: Cli): void {
   withWriteOptions(
@@ -31,6 +33,11 @@ export function addCleanUp(cli: Cli): void {
         '--download-expires-in <seconds>',
         'longest lifetime of a download URL, download.maxExpiresIn of the server: replaced bytes stay that long (required)',
         (text) => secondsUpTo(A_WEEK, text),
+      )
+      .option(
+        '--concurrency <number>',
+        `how many items are in work at once (default: ${CLEANED_AT_ONCE})`,
+        concurrencyOf,
       )
       .option('--every <seconds>', 'go on until it is stopped, with a pause of so many seconds', (text) =>
         secondsUpTo(86_400, text),
@@ -47,7 +54,7 @@ export function addCleanUp(cli: Cli): void {
           await session.interruption.checkpoint()
         }
       },
-      { connections: CLEANED_AT_ONCE },
+      { connections: Math.min(options.concurrency ?? CLEANED_AT_ONCE, MAX_CONNECTIONS) },
     ),
   )
 }
@@ -64,7 +71,7 @@ async function untilFailure({ output, database }: Session, run: () => Promise<un
 }
 
 async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Promise<ExitCode> {
-  const { bucket: buckets, downloadExpiresIn: maxSeconds } = options
+  const { bucket: buckets, downloadExpiresIn: maxSeconds, concurrency } = options
   const failed: JobFailure[] = []
   let failures = 0
   /** Failed items are in the result. The name of a bucket may be misspelt. */
@@ -81,6 +88,7 @@ async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Pr
           { ...context, buckets, download: { maxSeconds }, report: noteIfPassedOver },
           {
             ...job,
+            concurrency,
             onOutcome(item) {
               if (item.outcome !== 'failed') return
               failures++

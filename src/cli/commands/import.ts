@@ -1,8 +1,7 @@
-import { InvalidArgumentError } from 'commander'
 import { runImport } from '../../server/jobs/import-objects.js'
 import { loadSelect, withBucket, withBucketOptions, type BucketOptions } from '../bucket.js'
 import { resumeAfter, runJob } from '../session.js'
-import { positiveInteger, type Cli } from '../cli.js'
+import { concurrencyOf, type Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
 import { count } from '../format.js'
 
@@ -51,10 +50,4 @@ export function addImport(cli: Cli): void {
         { connections: Math.min(options.concurrency ?? CONNECTIONS, CONNECTIONS) },
       ),
     )
-}
-
-function concurrencyOf(text: string): number {
-  const value = positiveInteger(text)
-  if (value > 1000) throw new InvalidArgumentError('Must be an integer from 1 to 1000.')
-  return value
 }

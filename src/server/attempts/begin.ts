@@ -115,7 +115,7 @@ async function settleExpired(
   const expired = await dependencies.records.objects.listExpired({ scope, limit: SETTLED_PER_REQUEST })
   const known = expired.filter(({ bucket }) => dependencies.buckets.has(bucket))
   let settled = expired.length === 0
-  await workThrough(known, SETTLED_AT_ONCE, (row) =>
+  await workThrough([known], SETTLED_AT_ONCE, (row) =>
     settleReservation(dependencies, row, 'confirm', context.request?.signal).then(
       () => (settled = true),
       (error: unknown) => {

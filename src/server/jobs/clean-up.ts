@@ -3,12 +3,19 @@ import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
-import { settleReservation, SETTLED_AT_ONCE, type SettledReservation } from '../attempts/settle.js'
+import { settleReservation, type SettledReservation } from '../attempts/settle.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import type { DownloadLifetimes } from '../dependencies.js'
 import { fairShares } from './fair-shares.js'
 import { ItemRun } from './item-run.js'
-import { dependenciesOfRun, JOB_OPTIONS, unknownBucket, type JobContext, type JobOptions } from './job.js'
+import {
+  concurrencyOption,
+  dependenciesOfRun,
+  JOB_OPTIONS,
+  unknownBucket,
+  type JobContext,
+  type JobOptions,
+} from './job.js'
 import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
 import { PAGE_SIZE, pagesOf } from './pages.js'
 
@@ -20,6 +27,8 @@ export interface CleanUpOptions extends JobOptions {
   readonly unconfirmed?: 'confirm' | 'discard' | null | undefined
   /** Page size, 1 to 1000. Default 100. A run processes every page. */
   readonly limit?: number | null | undefined
+  /** How many items are in work at once, 1 to 1000. Default 8. */
+  readonly concurrency?: number | null | undefined
   /** Called for each item, in the order of the pages. What it throws goes to `onError`. */
   readonly onOutcome?: ((item: CleanUpOutcome) => unknown) | null | undefined
 }
@@ -43,8 +52,11 @@ export interface CleanUpResult {
 }
 
 const JOB = 'cleanUp'
-export const CLEANED_AT_ONCE = SETTLED_AT_ONCE
-const OPTIONS = namesOf<CleanUpOptions>({ ...JOB_OPTIONS, unconfirmed: true, limit: true, onOutcome: true })
+export const CLEANED_AT_ONCE = 8
+const OPTIONS = namesOf<CleanUpOptions>({
+  ...JOB_OPTIONS,
+  ...{ unconfirmed: true, limit: true, concurrency: true, onOutcome: true },
+})
 const checks = new OptionChecks(JOB)
 
 /**
@@ -54,7 +66,7 @@ const checks = new OptionChecks(JOB)
  * A run looks only at leftovers that it can do something about, and leaves buckets alone that the server doesn't know. `onError`
  * receives one error for each of these.
  *
- * If an item fails, its outcome is `failed`, `onError` receives the error, and the run continues. Rejects with
+ * If an item fails, its outcome is `failed`, `onError` receives the error once for all that fail alike, and the run continues. Rejects with
  * `DATABASE_UNAVAILABLE` if the records can't be listed.
  *
  * @throws TypeError if `s3` was not created by `createS3Server`, or if an option is invalid.
@@ -78,13 +90,14 @@ export async function runCleanUp(
   const { records, now, report } = context
   const unconfirmed = checks.oneOf('unconfirmed', given.unconfirmed, ['confirm', 'discard']) ?? 'confirm'
   const limit = checks.integer('limit', given.limit ?? null, 1, PAGE_SIZE)
+  const concurrency = concurrencyOption(checks, 'concurrency', given.concurrency, CLEANED_AT_ONCE)
   const signal = checks.signal(given.signal)
   const onProgress = checks.function('onProgress', given.onProgress)
   const onOutcome = checks.function('onOutcome', given.onOutcome)
   const start = now()
   const reported = new Set<string>()
   const run = new ItemRun({
-    ...{ operation: JOB, report, concurrency: CLEANED_AT_ONCE, signal, onProgress },
+    ...{ operation: JOB, report, concurrency, signal, onProgress },
     // An item that fails is left to a later run, whatever it failed with.
     isEndedBy: () => false,
   })

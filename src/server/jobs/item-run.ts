@@ -1,5 +1,6 @@
 import { StorageError } from '../../core/errors.js'
 import { workThrough } from '../work-through.js'
+import { InOrder } from './in-order.js'
 import { MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
 import type { JobReport } from './report-once.js'
 
@@ -38,8 +39,9 @@ export class ItemRun {
   }
 
   /**
-   * Calls `work` for each item of each page, in order. When the signal aborts, it completes what is in progress and returns; when
-   * an error ends the run, it rejects with that. `onDone` is called in the order of the items, once all before it are done.
+   * Calls `work` for each item of each page, in order, and goes on to the next page while some are in progress. When the signal
+   * aborts, it completes what is in progress and returns; when an error ends the run, it rejects with that. `onDone` is called in
+   * the order of the items, once all before it are done.
    */
   async process<Item extends Named, Result>(
     pages: AsyncIterable<readonly Item[]>,
@@ -48,30 +50,30 @@ export class ItemRun {
   ): Promise<void> {
     const { operation, report, concurrency, signal, onProgress, total } = this.#options
     const { isEndedBy = concernsEveryItem } = this.#options
+    const order = new InOrder()
+    let started = 0
     let ended: { readonly error: unknown } | null = null
-    for await (const page of pages) {
-      if (signal?.aborted) return
-      const results: PromiseSettledResult<Result>[] = []
-      let doneUpTo = 0
-      await workThrough(page, concurrency, async (item, index) => {
-        const [settled] = await Promise.allSettled([work(item)])
-        if (settled.status === 'rejected') {
-          if (isEndedBy(settled.reason)) {
-            ended ??= { error: settled.reason as unknown }
-            return false
-          }
-          this.fail(item, settled.reason)
+    const stop = () => (order.stop(), false)
+
+    await workThrough(pages, concurrency, async (item) => {
+      const index = started++
+      await order.roomFor(index)
+      if (signal?.aborted || ended) return stop()
+      const [settled] = await Promise.allSettled([work(item)])
+      if (settled.status === 'rejected') {
+        if (isEndedBy(settled.reason)) {
+          ended ??= { error: settled.reason as unknown }
+          return stop()
         }
-        results[index] = settled
-        for (let next; (next = results[doneUpTo]); doneUpTo++) onDone?.(page[doneUpTo]!, next)
-        const { after } = this
-        const known = { ...(total !== undefined && { total }), ...(after !== null && { after }) }
-        showProgress(onProgress, { done: ++this.#done, ...known }, report, operation)
-        return !signal?.aborted
-      })
-      if (ended) throw (ended as { readonly error: unknown }).error
-      if (signal?.aborted) return
-    }
+        this.fail(item, settled.reason)
+      }
+      order.done(index, () => onDone?.(item, settled))
+      const { after } = this
+      const known = { ...(total !== undefined && { total }), ...(after !== null && { after }) }
+      showProgress(onProgress, { done: ++this.#done, ...known }, report, operation)
+      return !signal?.aborted || stop()
+    })
+    if (ended) throw (ended as { readonly error: unknown }).error
   }
 
   /** Records a failure and reports it. */

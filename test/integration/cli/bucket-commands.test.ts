@@ -135,7 +135,7 @@ describePostgres('svc-db with a bucket', (url) => {
       await begin(bucket, 'uploads/abandoned')
       await begin('of-others', 'uploads/elsewhere')
       const cleaning = ['clean-up', ...ofBucket, '--download-expires-in', '60']
-      expect(await run(...cleaning, '--json')).toMatchObject({
+      expect(await run(...cleaning, '--concurrency', '1', '--json')).toMatchObject({
         exitCode: 0,
         stdout: expect.stringMatching(
           /^{"reservations":{"confirmed":1,"released":1,"gone":0,"failed":0},"leftovers":{.*"failed":0},"failed":0}\n$/,

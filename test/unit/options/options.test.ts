@@ -235,10 +235,10 @@ const SUBJECTS: readonly Subject[] = [
   {
     name: 'cleanUp',
     call: (options) => cleanUp(s3, options),
-    good: { ...job, unconfirmed: 'discard', limit: 1, onOutcome() {} },
+    good: { ...job, unconfirmed: 'discard', limit: 1, concurrency: 1, onOutcome() {} },
     required: [],
-    typos: { ...jobTypos, onOutcom: 'onOutcome', limits: 'limit' },
-    wrong: { limit: 0, unconfirmed: 'keep', onOutcome: 1, signal: 'stop' },
+    typos: { ...jobTypos, onOutcom: 'onOutcome', limits: 'limit', concurency: 'concurrency' },
+    wrong: { limit: 0, concurrency: 1001, unconfirmed: 'keep', onOutcome: 1, signal: 'stop' },
   },
   {
     name: 'transferScope',

@@ -172,7 +172,8 @@ describe('endUploads', () => {
       return row
     })
     expect(await endUploads(s3, { scope })).toEqual({ ended: 20_000, failed: [] })
-    expect(most).toBe(1000)
+    // And those of the page before that are in work.
+    expect(most).toBeLessThan(1000 + 8)
   })
 })
 

@@ -90,7 +90,8 @@ export async function importLargeBucket(count: number, storesRows: boolean): Pro
   }
   const result = await importObjects(service.s3, { select: ownerFromKey, onProgress, concurrency: 100 })
   expect(result).toMatchObject({ imported: count, failed: [], after: keyAt(count - 1) })
-  expect(largest).toBeLessThanOrEqual(2000)
+  // Two pages, and what is in work of the page before.
+  expect(largest).toBeLessThan(2000 + 100)
   expect([listing.calls, lookups]).toEqual([count / 1000, count / 1000])
   expect(adopted.every((times) => times === 1)).toBe(true)
 }
