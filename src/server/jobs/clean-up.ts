@@ -16,7 +16,7 @@ import {
   type JobContext,
   type JobOptions,
 } from './job.js'
-import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
+import { lookForCleanUp, settleDueLeftover, type SettledLeftover } from './leftover.js'
 import { PAGE_SIZE, pagesOf } from './pages.js'
 
 export interface CleanUpOptions extends JobOptions {
@@ -116,14 +116,12 @@ export async function runCleanUp(
   function settleAll<Item extends StorageObject | Leftover, Settled extends string>(
     pages: AsyncIterable<readonly Item[]>,
     counts: Record<Settled | 'failed', number>,
-    settle: (item: Item) => Promise<Settled>,
+    settle: (item: Item) => Promise<Settled | null>,
     named: (item: Item, outcome: Outcome<Settled>) => CleanUpOutcome,
   ): Promise<void> {
     return run.process(knownIn(pages), settle, (item, settled) => {
-      const outcome: Outcome<Settled> =
-        settled.status === 'fulfilled'
-          ? { outcome: settled.value }
-          : { outcome: 'failed', error: toStorageError(settled.reason) }
+      const outcome = outcomeOf(settled)
+      if (outcome === null) return
       counts[outcome.outcome]++
       try {
         onOutcome?.(named(item, outcome))
@@ -150,7 +148,7 @@ export async function runCleanUp(
   await settleAll<Leftover, SettledLeftover>(
     recordedBefore(start, due),
     leftovers,
-    (leftover) => settleLeftover(context, leftover, lookForCleanUp(leftover, context)),
+    (leftover) => settleDueLeftover(context, leftover, lookForCleanUp(leftover, context), start),
     ({ bucket, key, attemptId, storageKey }, outcome) => ({
       kind: 'leftover',
       bucket,
@@ -161,6 +159,14 @@ export async function runCleanUp(
     }),
   )
   return { reservations, leftovers }
+}
+
+/** Returns `null` for an item that is left to another run. */
+function outcomeOf<Settled extends string>(
+  settled: PromiseSettledResult<Settled | null>,
+): Outcome<Settled> | null {
+  if (settled.status === 'rejected') return { outcome: 'failed', error: toStorageError(settled.reason) }
+  return settled.value === null ? null : { outcome: settled.value }
 }
 
 /** Leaves the leftovers that appear during the run to the next one. */

@@ -9,7 +9,7 @@ import type { JobContext } from './job.js'
 /**
  * The result for a leftover.
  * - `forgotten`: nothing is stored and nothing can be written any more; the record is deleted.
- * - `removed`: its bytes or parts were removed; a later run verifies that nothing is left.
+ * - `removed`: its bytes or parts were removed; a run five minutes later, or more, verifies that nothing is left.
  * - `waiting`: a signed URL may still read or write the bytes. A later run looks again.
  * - `kept`: an active object or pending upload uses the bytes.
  */
@@ -17,6 +17,9 @@ export type SettledLeftover = 'forgotten' | 'removed' | 'waiting' | 'kept'
 
 /** Seconds until a leftover is checked again if a check fails. */
 const RETRY_SECONDS = 60 * 60
+
+/** For how long a run has a leftover to itself. If its process dies, another run takes the leftover then. */
+const CLAIM_SECONDS = 5 * 60
 
 /** Seconds until bytes that a row uses are checked again. A row that ends leaves a new leftover. */
 const KEPT_SECONDS = 24 * 60 * 60
@@ -34,6 +37,22 @@ export interface Look {
   readonly isLast: boolean
 }
 
+/**
+ * Like {@link settleLeftover}, unless another run looks at the leftover or has done so since it was listed: returns `null`. Takes the
+ * leftover by putting it off.
+ */
+export async function settleDueLeftover(
+  context: JobContext,
+  leftover: Leftover,
+  look: Look,
+  dueBefore: Date,
+): Promise<SettledLeftover | null> {
+  const { attemptId } = leftover
+  const until = unlikeFirstLook(CLAIM_SECONDS, look)
+  const isTaken = await context.records.objects.deferLeftover({ attemptId, until, dueBefore })
+  return isTaken ? settleLeftover(context, leftover, look) : null
+}
+
 /** Takes the next step for a leftover, and defers the next look until it can change something, or for an hour if this fails. */
 export async function settleLeftover(
   context: JobContext,
@@ -49,7 +68,7 @@ export async function settleLeftover(
     return outcome
   } catch (error) {
     await records.objects
-      .deferLeftover({ attemptId, until: retryTime(look) })
+      .deferLeftover({ attemptId, until: unlikeFirstLook(RETRY_SECONDS, look) })
       .catch((failure: unknown) => report(failure, { operation: look.operation }))
     throw error
   }
@@ -84,7 +103,7 @@ function lookAt(operation: string, { writableUntil }: Leftover, time: Date, read
   return { operation, time, readableUntil, closedAt, isLast: time >= readableUntil && time >= closedAt }
 }
 
-/** Returns when the next look is worth its bucket calls, or `null` for the next run. */
+/** Returns when the next look is worth its bucket calls. `null`: no later than it is due already. */
 function nextLook(outcome: SettledLeftover, { time, readableUntil, closedAt, isLast }: Look): Date | null {
   if (outcome === 'forgotten') return null
   if (outcome === 'kept') return secondsAfter(time, KEPT_SECONDS)
@@ -93,9 +112,9 @@ function nextLook(outcome: SettledLeftover, { time, readableUntil, closedAt, isL
 }
 
 /** Returns a time that differs from `readableUntil`, which marks leftovers whose first look succeeded. */
-function retryTime({ time, readableUntil }: Look): Date {
-  const retry = secondsAfter(time, RETRY_SECONDS)
-  return retry.getTime() === readableUntil.getTime() ? new Date(retry.getTime() + 1) : retry
+function unlikeFirstLook(seconds: number, { time, readableUntil }: Look): Date {
+  const until = secondsAfter(time, seconds)
+  return until.getTime() === readableUntil.getTime() ? new Date(until.getTime() + 1) : until
 }
 
 async function settle(context: JobContext, leftover: Leftover, look: Look): Promise<SettledLeftover> {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createS3Server, db, runJobs, type CleanUpResult, type JobRun } from '@svc/db'
+import { createS3Server, db, runJobs, type CleanUpResult, type JobRun, type ObjectStorage } from '@svc/db'
 import { diskStorage } from '@svc/db/disk'
 import { postgresAdapter } from '@svc/db/postgres'
 import { afterAll, expect, it } from 'vitest'
@@ -23,19 +23,25 @@ describePostgres('runJobs in several processes', (url) => {
     await postgresAdapter(pool, { schema, events: true }).migrate()
   })
 
-  it('does nothing twice: hooks, events and counts of all processes together', async () => {
+  it('does nothing twice: hooks, events, looks at leftovers and counts of all processes together', async () => {
     const clock = new ManualClock()
     const { now } = clock
     const hooked: string[] = []
     const handled: string[] = []
     const errors: unknown[] = []
+    let looks: string[] = []
+    const disk = diskStorage({ directory, now })
+    const storage: ObjectStorage = {
+      ...disk,
+      head: (at) => (looks.push(at.key), disk.head(at)),
+    }
 
     /** A server with its own pool, like a process of its own. */
     function startProcess() {
       const own = poolOf(url)
       const client = postgresAdapter(own, { schema, events: true, now })
       const s3 = createS3Server({
-        storage: diskStorage({ directory, now }),
+        storage,
         bucket: 'files',
         plugins: [
           db({
@@ -86,10 +92,13 @@ describePostgres('runJobs in several processes', (url) => {
       return waiting + claimed + retrying === 0
     }
     await runUntil(async () => hooked.length >= EACH && (await hasNoEvent()))
+    looks = []
     // What was released in the first round has become a leftover, whose time comes in the second one.
     await runUntil(async () => (await client.listLeftovers()).length === 0)
 
     expect(errors).toEqual([])
+    expect(looks).toHaveLength(2 * EACH)
+    expect(new Set(looks).size).toBe(2 * EACH)
     expect(hooked).toHaveLength(EACH)
     expect(new Set(hooked).size).toBe(EACH)
     expect(handled.filter((event) => event.startsWith('activated'))).toHaveLength(2 * EACH)

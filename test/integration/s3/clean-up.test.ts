@@ -1,6 +1,6 @@
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { expect, it } from 'vitest'
-import { HOUR } from '../../conformance/clock.js'
+import { HOUR, MINUTE } from '../../conformance/clock.js'
 import { cleanUpItems, bytesOfSize, outcomesOf } from '../../unit/server/service.js'
 import { removeBucket } from '../../servers/s3-buckets.js'
 import { bucketOfTest, clientOf, describeS3, freshName, keysIn } from './s3-server.js'
@@ -25,6 +25,7 @@ describeS3('cleanUp with s3Storage', (server) => {
     }
     service.clock.advance(LATER)
     expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
+    service.clock.advance(5 * MINUTE)
     expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['forgotten'])
     expect((await keysIn(client, bucket)).sort()).toEqual([...foreign, current].sort())
     expect(await ann.bytes(first.key)).toEqual(bytesOfSize(3, 2))

@@ -15,6 +15,8 @@ import {
 /** Long enough for every reservation in these tests to expire, plus an hour. */
 const LATER = 3 * HOUR
 const DAY = 24 * HOUR
+/** How long after their removal a run verifies that no bytes are left. */
+const VERIFIED_AFTER = 5 * MINUTE
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
 const stored = (service: Service, key: string) => service.storage.head({ bucket: 'files', key })
@@ -146,11 +148,15 @@ describe('cleanUp of leftovers', () => {
       ])
       expect(await service.reportedBy('cleanUp')).toHaveLength(1)
       broken.clear()
+      service.clock.advance(VERIFIED_AFTER - 1)
+      expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
+      service.clock.advance(1)
       expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['forgotten'])
-      service.clock.advance(HOUR - 1)
+      service.clock.advance(HOUR - VERIFIED_AFTER - 1)
       expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
       service.clock.advance(1)
       expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
+      service.clock.advance(VERIFIED_AFTER)
       expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['forgotten'])
     },
   )
