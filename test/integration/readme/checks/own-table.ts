@@ -139,7 +139,8 @@ async function expectToTakeOver(own: OwnTableProgram): Promise<void> {
 
   const reported = vi.spyOn(console, 'error').mockReturnValue()
   const { failed, ...counts } = await own.importRest()
-  expect(reported).toHaveBeenCalledTimes(failed.length)
+  // They fail for one reason.
+  expect(reported).toHaveBeenCalledTimes(1)
   const adopted = rows.length - without.length - doubles.length
   expect(counts).toMatchObject({ imported: 60, known: adopted, differs: adopted, skipped: 55 })
   expect(failed.map(({ key }) => key).sort()).toEqual(pathsOf('in progress').sort())
