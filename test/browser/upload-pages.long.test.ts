@@ -131,8 +131,10 @@ describe.skipIf(executablePath === null || path === null)(`a page with a queue o
     expect(complaints).toEqual([])
   })
 
-  it('in React takes dropped files and those in dropped folders', async () => {
+  it('in React takes dropped files and those in dropped folders, and leaves out dropped texts', async () => {
     const { page } = await open('React')
+    const errors: string[] = []
+    page.on('pageerror', ({ message }) => void errors.push(message))
     await page.getByRole('region', { name: 'Uploads' }).evaluate((section) => {
       const entryOf = (name: string) => ({
         isFile: true,
@@ -140,7 +142,7 @@ describe.skipIf(executablePath === null || path === null)(`a page with a queue o
       })
       const batches = [[entryOf('b.txt'), entryOf('c.txt')], [entryOf('d.txt')], []]
       const reader = { readEntries: (resolve: (entries: object[]) => void) => resolve(batches.shift()!) }
-      const entries = [entryOf('a.txt'), { isFile: false, createReader: () => reader }]
+      const entries = [null, entryOf('a.txt'), { isFile: false, createReader: () => reader }]
       const event = new DragEvent('drop', { bubbles: true, cancelable: true })
       // Scripts can't create a dropped folder.
       const items = entries.map((entry) => ({ webkitGetAsEntry: () => entry }))
@@ -148,6 +150,7 @@ describe.skipIf(executablePath === null || path === null)(`a page with a queue o
       section.dispatchEvent(event)
     })
     for (const name of ['a.txt', 'b.txt', 'c.txt', 'd.txt']) await page.getByRole('link', { name }).waitFor()
+    expect(errors).toEqual([])
   })
 })
 

@@ -29,7 +29,7 @@ it.each([
   ['docs/postgres.md', 'src/adapters/postgres'],
   ['docs/mongo.md', 'src/adapters/mongo'],
 ])('the error table of %s has messages of the adapter', (page, folder) => {
-  const source = sourceOf(folder) + sourceOf('src/core')
+  const source = [folder, 'src/adapters/shared', 'src/core'].map(sourceOf).join('\n')
   const messages = documentedMessages(page)
   expect(messages.length).toBeGreaterThan(5)
   expect(messages.filter((message) => !source.includes(message))).toEqual([])

@@ -29,7 +29,7 @@ export interface UploadQueueSnapshot {
   readonly size: number
   /** Bytes sent of these files. */
   readonly loaded: number
-  /** Whole seconds until they have been sent, without those that are paused. `null`: unknown, for example while nothing is sent. */
+  /** Whole seconds until they have been sent, without those that are paused. 0: nothing is left. `null`: unknown. */
   readonly secondsLeft: number | null
 }
 
@@ -57,7 +57,7 @@ export interface UploadQueue {
   readonly retry: (id?: string) => void
   /** Ends uploads. They are `failed` with code `ABORTED` then, unless the server has stored the file by then. */
   readonly cancel: (id?: string) => void
-  /** Takes a file off the list. Its upload is cancelled first. */
+  /** Takes a file off the list and cancels its upload. While the server verifies a file, it may be stored all the same. */
   readonly remove: (id: string) => void
   /** Calls the listener after changes, at most once in 16 ms. Returns a function that ends this. */
   readonly subscribe: (listener: () => void) => () => void

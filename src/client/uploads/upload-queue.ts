@@ -54,8 +54,8 @@ const RULES_LIMIT = { timeoutSeconds: 10 }
  *
  * @example
  * const queue = createUploadQueue(api, { route: 'photos' })
- * input.onchange = () => queue.add(input.files)
- * const { items, secondsLeft } = useSyncExternalStore(queue.subscribe, queue.getSnapshot)
+ * input.onchange = () => queue.add(input.files ?? [])
+ * const { items, secondsLeft } = useSyncExternalStore(queue.subscribe, queue.getSnapshot, queue.getSnapshot)
  */
 export function createUploadQueue(
   api: Pick<S3Api, 'upload' | 'uploadRules'>,
