@@ -25,11 +25,7 @@ export async function limited<Result>(
   const own = controller.signal
   // Without a signal of the caller, its own stands in for it: aborting twice does nothing.
   const outer = signal || own
-  const abort = (reason: unknown) => {
-    // React Native and older web views have no `AbortSignal.reason`. Elsewhere, it can't be set.
-    Reflect.set(own, 'reason', reason)
-    controller.abort(reason)
-  }
+  const abort = (reason: unknown) => abortWith(controller, reason)
   const stop = () => {
     if (!holdBack || !holdBack(outer.reason, stop)) abort(outer.reason)
   }
@@ -54,4 +50,11 @@ export async function limited<Result>(
     outer.removeEventListener('abort', stop)
     abort(outer.reason)
   }
+}
+
+/** Aborts with a reason that the signal has in every engine. */
+export function abortWith(controller: AbortController, reason: unknown): void {
+  // React Native and older web views have no `AbortSignal.reason`. Elsewhere, it can't be set.
+  Reflect.set(controller.signal, 'reason', reason)
+  controller.abort(reason)
 }

@@ -3,10 +3,9 @@ import type { ErrorCode, ErrorParams } from '../core/errors.js'
 /**
  * The server's codes, and seven of the client. Without a status: `NETWORK_ERROR` (no response), `ABORTED` (by the caller's
  * signal, or because another account has signed in before the upload started), `PAUSED` (by {@link PAUSED}), `TIMEOUT` (by
- * `timeoutSeconds`),
- * `FILE_UNREADABLE` (the file was changed or removed, or is a folder) and `CODE_UNAVAILABLE` (the code for uploads could not be
- * loaded). `UNEXPECTED_RESPONSE` is a response that isn't from this API, such as a proxy's error page; `params.body` has its
- * first 500 characters, and `params.code` the `code` of a JSON body.
+ * `timeoutSeconds`), `FILE_UNREADABLE` (the file was changed or removed, or is a folder) and `CODE_UNAVAILABLE` (the code for
+ * uploads could not be loaded). `UNEXPECTED_RESPONSE` is a response that isn't from this API, such as a proxy's error page;
+ * `params.body` has its first 500 characters, and `params.code` the `code` of a JSON body.
  */
 export type S3ClientErrorCode =
   | ErrorCode
@@ -58,7 +57,7 @@ export class S3ClientError extends Error {
 /**
  * The reason that pauses an upload: `controller.abort(PAUSED)`. The call rejects with code `PAUSED`. An upload in parts keeps what has
  * arrived, stays reserved, and goes on there when the same file is uploaded again, also after a reload. An upload in one PUT begins again.
- * While the server verifies the bytes, a pause comes too late, and the call resolves.
+ * While the server verifies the bytes, a pause comes too late, and the call resolves, unless parts have to be sent again.
  *
  * @example
  * const controller = new AbortController()

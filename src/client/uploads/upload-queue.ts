@@ -1,9 +1,11 @@
 import { accountOf, knownAccount } from '../account.js'
+import { abortWith } from '../call-options.js'
 import { PAUSED, S3ClientError } from '../client-error.js'
 import { contextOf } from '../client-parts.js'
 import type { S3Api, UploadRules } from '../create-client.js'
 import {
   createUploadRequest,
+  identityOf,
   MULTIPART_MIN_SIZE,
   type UploadOptions,
   type UploadRequest,
@@ -141,7 +143,7 @@ export function createUploadQueue(
 
   async function send(item: Item, run: AbortController): Promise<void> {
     const { signal, onProgress, onState } = item.options
-    const stop = () => abort(run, signal!.reason)
+    const stop = () => abortWith(run, signal!.reason)
     if (signal) signal.addEventListener('abort', stop)
     if (signal && signal.aborted) stop()
     /** What this call has reported, first of what it compares and then of what it sends. */
@@ -198,7 +200,7 @@ export function createUploadQueue(
     item.isPausedLater = shown.state === 'confirming'
     if (shown.state !== 'queued' && !STOPPABLE.includes(shown.state)) return
     park(item)
-    if (run) abort(run, PAUSED)
+    if (run) abortWith(run, PAUSED)
   }
 
   function cancelItem(item: Item): void {
@@ -209,7 +211,7 @@ export function createUploadQueue(
     if (shown.state !== 'confirming') {
       become(item, 'failed', { loaded: 0, error: new S3ClientError('ABORTED', 'cancelled.') })
     }
-    if (run) abort(run, undefined)
+    if (run) abortWith(run, undefined)
     if (mayHaveParts) discard(item)
   }
 
@@ -284,27 +286,21 @@ function isIdle({ shown: { state } }: Item): boolean {
 }
 
 /** Returns whether an upload goes on where it was paused, and doesn't begin again. */
-function keepsParts({ file }: Item): boolean {
-  return file.size >= MULTIPART_MIN_SIZE && 'lastModified' in file
+function keepsParts({ file, request }: Item): boolean {
+  return file.size >= MULTIPART_MIN_SIZE && identityOf(file, request) !== false
 }
 
 function isSeveral(files: Blob | Iterable<Blob>): files is Iterable<Blob> {
   return Symbol.iterator in Object(files)
 }
 
-function abort(controller: AbortController, reason: unknown): void {
-  // React Native and older web views have no `AbortSignal.reason`. Elsewhere, it can't be set.
-  Reflect.set(controller.signal, 'reason', reason)
-  controller.abort(reason)
-}
-
+/** Not by `instanceof`, because an application may have two copies of the class. */
 function codeOf(error: unknown): unknown {
   return (Object(error) as Partial<S3ClientError>).code
 }
 
 /** What isn't an error of the client comes from the application, for example from `onProgress`. It is the cause then. */
 function asClientError(error: unknown): S3ClientError {
-  // By its name, because an application may have two copies of the class.
   return (Object(error) as Error).name === 'S3ClientError'
     ? (error as S3ClientError)
     : new S3ClientError('ABORTED', String(error), { cause: error })

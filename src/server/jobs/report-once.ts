@@ -10,8 +10,8 @@ const MAX_MESSAGES = 10
 
 /**
  * Returns a function that reports the errors of one run: of those with the same code and reason, for the storage also with the same
- * bucket, the first one only. A bucket that is away fails every item. Each of its calls fails with a message of its own, so the reason
- * is the innermost cause.
+ * bucket, the first one only. A bucket that is away fails every item, and the messages name the call and the item. So the reason is the
+ * innermost cause.
  */
 export function reportOnce(report: Report): JobReport {
   const told = new Map<string, Set<string>>()

@@ -69,7 +69,7 @@ describe.skipIf(program === null)(`MongoDB under random faults for ${MINUTES} mi
         inspect: async (use) => use({ store: mongoAdapter(plain.db), violations: await emptyKeys(plain.db) }),
       })
       expect(await mongoAdapter(plain.db).verify()).toEqual([])
-      console.log(`${unavailable} calls failed with DATABASE_UNAVAILABLE during ${log.length} faults.`)
+      console.log(`${unavailable.length} calls failed with DATABASE_UNAVAILABLE during ${log.length} faults.`)
 
       const eventful = await open('faults_with_events', true)
       await expectEveryEventDelivered({

@@ -32,7 +32,7 @@ describePostgres('runJobs in several processes', (url) => {
   describeS3('whose database and bucket go away', (server) => {
     const direct = clientOf(server)
 
-    /** A server with its own connections, like a process of its own. Numbers its runs of `cleanUp`. */
+    /** A server with separate connections, like another process. Numbers its runs of `cleanUp`. */
     function startProcess(database: string, client: S3Client, bucket: string, clock: ManualClock) {
       const { now } = clock
       const own = poolOf(database)

@@ -36,7 +36,7 @@ describePostgres('runJobs in several processes', (url) => {
       head: (at) => (looks.push(at.key), disk.head(at)),
     }
 
-    /** A server with its own pool, like a process of its own. */
+    /** A server with its own pool, like another process. */
     function startProcess() {
       const own = poolOf(url)
       const client = postgresAdapter(own, { schema, events: true, now })

@@ -29,8 +29,8 @@ export interface Memory {
 }
 
 export interface CrashReport extends RaceReport {
-  /** Number of calls that failed with `DATABASE_UNAVAILABLE`. Each may or may not have taken effect. */
-  unavailable: number
+  /** The calls that failed with `DATABASE_UNAVAILABLE`. Each may or may not have taken effect. */
+  unavailable: string[]
   memories: Memory[]
 }
 
@@ -38,7 +38,7 @@ export interface CrashReport extends RaceReport {
 export type CrashTask = Omit<RaceTask, 'program'>
 
 export function emptyCrashReport(): CrashReport {
-  return { ...emptyReport(), unavailable: 0, memories: [] }
+  return { ...emptyReport(), unavailable: [], memories: [] }
 }
 
 interface CrashCaller extends Caller {
@@ -151,7 +151,7 @@ function crashCaller(store: StorageObjectStore, report: CrashReport, name: strin
         if (REFUSALS.has(code)) report.refused++
         else if (code !== UNAVAILABLE) report.faults.push(`${what}: ${text(error)}`)
         else {
-          report.unavailable++
+          report.unavailable.push(`${what}: ${text(error)}`)
           await pause()
         }
         return null
@@ -217,7 +217,7 @@ async function runAndCheck(
     } catch (error) {
       const code = error instanceof StorageError ? error.code : ''
       if (code === UNAVAILABLE) {
-        report.unavailable++
+        report.unavailable.push(text(error))
         memory.states = statesAfterLostResponse(before, effect)
         await pause()
         if (random(2) === 0) continue

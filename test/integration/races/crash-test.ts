@@ -23,7 +23,9 @@ export interface CrashTest {
  * Runs worker processes on a server with repeated outages. No acknowledged write may be lost, no quota exceeded, and
  * the sums must be correct. Every process must recover after each outage.
  */
-export async function expectNothingLost(test: CrashTest): Promise<{ readonly unavailable: number }> {
+export async function expectNothingLost(
+  test: CrashTest,
+): Promise<{ readonly unavailable: readonly string[] }> {
   const { connection, outages, callsBetween, inspect } = test
   const expectInvariants = () =>
     inspect(async ({ store, violations }) => {
@@ -55,7 +57,7 @@ export async function expectNothingLost(test: CrashTest): Promise<{ readonly una
       expect(await differencesFrom(memories, store)).toEqual([])
       expect(await store.checkUsage()).toEqual([])
     })
-    return { unavailable: reports.reduce((sum, { unavailable }) => sum + unavailable, 0) }
+    return { unavailable: reports.flatMap(({ unavailable }) => unavailable) }
   } finally {
     workers.stop()
   }

@@ -32,7 +32,7 @@ async function abortUploads(service: Service, count: number) {
 }
 
 describe('runs of cleanUp that start together', () => {
-  it('look at each leftover once, whoever does', async () => {
+  it('share the leftovers, and one run looks at each', async () => {
     const { first, all, calls, clock } = processes(3)
     await abortUploads(first, 250)
     clock.advance(3 * HOUR)

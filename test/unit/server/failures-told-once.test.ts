@@ -7,7 +7,7 @@ import { startService } from './service.js'
 /** Long enough for every reservation in these tests to expire, plus an hour. */
 const LATER = 3 * HOUR
 
-/** Makes the bucket fail like a real one: each call with a message of its own. */
+/** Makes the bucket fail like a real one, where each message names its call. */
 function failing(reasonOf: (at: { bucket: string; key: string }) => Error) {
   return (memory: ObjectStorage): ObjectStorage => {
     const fails = (operation: string) => (at: { bucket: string; key: string }) =>

@@ -76,7 +76,7 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
 
   /**
    * Runs jobs and frees their scopes. If they were undone, their parts that share no scope run at once, and the jobs of a
-   * single part wait again, each for a group of its own.
+   * single part wait again, each to run by itself.
    */
   async function runPart(part: readonly Each[]): Promise<void> {
     const scopes = part.flatMap(({ job }) => job.scopes)

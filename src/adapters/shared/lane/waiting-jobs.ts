@@ -14,7 +14,7 @@ export interface Queued<J extends Job, Result> {
   isWaiting: boolean
   /** Whether it must not start any more. */
   isEnded: boolean
-  /** Whether it runs in a group of its own, because one that it shared was undone. */
+  /** Whether it runs by itself, because a group that it shared was undone. */
   isAlone: boolean
   /** How often its key was held. */
   holds: number

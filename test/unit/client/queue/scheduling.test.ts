@@ -177,7 +177,7 @@ describe('an account that changes while files wait', () => {
     expect(await client.objects.getScopeUsage('ada')).toMatchObject({ files: 5 })
   })
 
-  it('does not get the files of somebody who was not signed in', async () => {
+  it('does not get files that were added before anyone signed in', async () => {
     const client = startQueue()
     let account: string | null = null
     const { api } = createS3Client({

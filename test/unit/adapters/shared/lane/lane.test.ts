@@ -63,7 +63,7 @@ it('runs the parts of an undone group that share no scope at once, and each job 
   expect(names().slice(6)).toEqual(['d', 'e', 'g', 'h'])
 })
 
-it('lets a job of an undone group that is held share no other group, nor wait for the rest of its own', async () => {
+it('runs a held job of an undone group by itself, without waiting for the others of that group', async () => {
   const groups: string[] = []
   let holds = 0
   const lane = createLane<NamedJob, true>({
