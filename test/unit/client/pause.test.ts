@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { rejectionOf } from './rejection.js'
 import { NOTHING_USED } from './server.js'
 import { PART, threeParts } from './upload-in-parts/files.js'
-import { useFakePauses } from './upload-in-parts/fake-pauses.js'
+import { useFakePauses, withoutPauses } from './upload-in-parts/fake-pauses.js'
 import { ABORT, COMPLETE, LIST, ONE_PUT, PUT, SIGN, START } from './upload-in-parts/request-lines.js'
 import { startUploads, type Fault } from './upload-in-parts/faulty-uploads.js'
 
@@ -41,7 +41,8 @@ describe('a paused upload in parts', () => {
       .poll(() => uploads.api.unfinishedUploads())
       .toMatchObject([{ filename: file.name, size: file.size }])
     expect(await uploads.usage()).toMatchObject({ reservedBytes: file.size, reservedFiles: 1 })
-    const object = await uploads.api.upload(file)
+    // A PUT of the first call may still be on its way to the server. The second call then waits, and sends the part again.
+    const object = await withoutPauses(uploads.api.upload(file))
     expect((await uploads.bytesOf(object))[2 * PART]).toBe(3)
     expect([uploads.count(START), uploads.count(ABORT)]).toEqual([1, 0])
     expect(await uploads.usage()).toEqual({ ...NOTHING_USED, bytes: file.size, files: 1 })
@@ -72,7 +73,7 @@ describe('a paused upload in parts', () => {
     const blob = new Blob([new Uint8Array(2 * PART + 3)])
     expect(await rejectionOf(uploads.upload(blob))).toMatchObject({ code: 'PAUSED' })
     await expect.poll(uploads.usage).toEqual(NOTHING_USED)
-    expect(await uploads.api.upload(blob)).toMatchObject({ status: 'active' })
+    expect(await withoutPauses(uploads.api.upload(blob))).toMatchObject({ status: 'active' })
   })
 
   it('tells the operator of no failure', async () => {
@@ -96,7 +97,7 @@ describe('a paused upload in one PUT', () => {
     expect(await rejectionOf(upload)).toMatchObject({ code: 'PAUSED' })
     await expect.poll(() => uploads.count(/\/upload\/abort$/)).toBe(begun)
     await expect.poll(uploads.usage).toEqual(NOTHING_USED)
-    expect(await uploads.api.upload(small())).toMatchObject({ status: 'active', size: 3 })
+    expect(await withoutPauses(uploads.api.upload(small()))).toMatchObject({ status: 'active', size: 3 })
     expect(uploads.count(ONE_PUT)).toBe(begun + 1)
   })
 })
@@ -118,7 +119,7 @@ describe('a pause while the server verifies the bytes', () => {
     const file = threeParts()
     expect(await rejectionOf(uploads.upload(file))).toMatchObject({ code: 'PAUSED' })
     expect(await uploads.usage()).toMatchObject({ reservedFiles: 1 })
-    expect(await uploads.api.upload(file)).toMatchObject({ status: 'active' })
+    expect(await withoutPauses(uploads.api.upload(file))).toMatchObject({ status: 'active' })
     expect([uploads.count(START), uploads.count(PUT)]).toEqual([1, 6])
   })
 })
@@ -131,7 +132,8 @@ it('pauses an upload that waits in line at once', async () => {
     return serve()
   })
   const begun = Array.from({ length: 6 }, () => uploads.api.upload(small()))
-  await expect.poll(() => held.length).toBe(5)
+  // Six, if their URLs came at once. Later ones leave a connection for the API.
+  await expect.poll(() => held.length).toBeGreaterThanOrEqual(5)
   const controller = new AbortController()
   const waiting = rejectionOf(uploads.api.upload(small(), { signal: controller.signal }))
   controller.abort(PAUSED)
