@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option, type OutputConfiguration } from 'commander'
+import { MAX_CONCURRENCY } from '../server/jobs/job.js'
 import type { OpenOptions } from './databases/database-kinds.js'
 import { refuseMisplacedURL, withoutURLs } from './databases/database-url.js'
 import { findDatabase, type DatabaseOptions, type FoundDatabase } from './databases/find-database.js'
@@ -167,6 +168,8 @@ export function positiveInteger(text: string): number {
 /** Parses how many items of a job are in work at once. */
 export function concurrencyOf(text: string): number {
   const value = positiveInteger(text)
-  if (value > 1000) throw new InvalidArgumentError('Must be an integer from 1 to 1000.')
+  if (value > MAX_CONCURRENCY) {
+    throw new InvalidArgumentError(`Must be an integer from 1 to ${MAX_CONCURRENCY}.`)
+  }
   return value
 }

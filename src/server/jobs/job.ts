@@ -98,7 +98,7 @@ export function checkBucket(
   if (error && (storageKey !== null || uploadId !== null)) throw error
 }
 
-const MAX_CONCURRENCY = 1000
+export const MAX_CONCURRENCY = 1000
 
 /** Returns how many items are in work at once. */
 export function concurrencyOption(
