@@ -8,6 +8,7 @@ export { createAttemptId } from './core/store/attempt-id.js'
 export { createStore, type CreateStoreOptions } from './core/store/create-store.js'
 export type {
   AdoptResult,
+  EndTemporaryResult,
   MigrateOptions,
   MigrationProgress,
   MigrationResult,
@@ -25,6 +26,10 @@ export type {
   CountQuery,
   DeferLeftoverCommand,
   DeferLeftoverInput,
+  EndedObject,
+  EndedObjectInput,
+  EndTemporaryCommand,
+  EndTemporaryInput,
   EventClaim,
   EventSettlement,
   ExtendClaimInput,
@@ -39,8 +44,14 @@ export type {
   FindPendingQuery,
   FindQuery,
   ForgetLeftoverInput,
-  ListAllLeftoversInput,
   IterateByScopeInput,
+  KeepCommand,
+  KeepInput,
+  KeptObject,
+  KeptObjectInput,
+  ListAllLeftoversInput,
+  ListArrivedInput,
+  ListArrivedQuery,
   ListByScopeInput,
   ListDueLeftoversInput,
   ListDueLeftoversQuery,
@@ -55,12 +66,16 @@ export type {
   ListScopesQuery,
   ListStoredInput,
   ListStoredQuery,
+  ListTemporaryInput,
+  ListTemporaryQuery,
   PurgeDeletedBeforeInput,
   PurgeDeletedByIdInput,
   PurgeDeletedCommand,
   PurgeDeletedInput,
   PurgeExpiredCommand,
   PurgeExpiredInput,
+  RejectCommand,
+  RejectInput,
   ReleaseCommand,
   ReleaseInput,
   RemoveCommand,
@@ -81,11 +96,13 @@ export type { StoreDriver } from './core/store/driver.js'
 export * from './core/store/events.js'
 export {
   hasExpired,
+  isPastEnd,
   NOTHING_LIVE,
   scopeOf,
   usageOf,
   type KeyChange,
   type LiveRows,
+  type Rejection,
   type TrackedRow,
   type Unchanged,
 } from './core/store/lifecycle/change.js'
@@ -98,6 +115,13 @@ export {
   type WriteState,
 } from './core/store/lifecycle/decide.js'
 export { attemptRow, receivesBytes, type PurgeCommand } from './core/store/lifecycle/plans.js'
+export {
+  refuseKeep,
+  rowToKeep,
+  type EndOneCommand,
+  type KeepOneCommand,
+} from './core/store/lifecycle/temporary.js'
+export { refuseRejected } from './core/store/lifecycle/verdicts.js'
 export { NO_USAGE, refuseGrowth, sameUsage, usageAfter } from './core/store/lifecycle/usage.js'
 export type {
   Leftover,

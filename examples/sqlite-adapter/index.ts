@@ -25,6 +25,12 @@ export function sqliteAdapter(options: SqliteAdapterOptions): StorageObjectStore
     ...readMethods(connection),
     ...writeMethods(connection),
     ...eventMethods(connection),
+    // Not built yet.
+    keep: notBuilt,
+    listTemporary: notBuilt,
+    endTemporary: notBuilt,
+    listArrived: notBuilt,
+    reject: notBuilt,
     migrate: async () => migrate(connection, events, busyTimeout),
     verify: async () => verify(connection),
     checkUsage: async (scope) => recount(connection, scope, false),
@@ -33,4 +39,8 @@ export function sqliteAdapter(options: SqliteAdapterOptions): StorageObjectStore
     close: async () => connection.close(),
   }
   return createStore(driver, { now })
+}
+
+async function notBuilt(): Promise<never> {
+  throw new Error('Not built yet.')
 }

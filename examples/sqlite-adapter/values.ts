@@ -4,11 +4,11 @@ import type { StorageObject } from '@svc/db/adapter'
 type Stored = Readonly<Record<string, SQLOutputValue>>
 
 const OBJECT_FIELDS = `id, attemptId, scope, bucket, key, status, route, filename, contentType, size, declaredSize, eTag,
-  storageKey, uploadId, expiresAt, createdAt, updatedAt, confirmedAt, deletedAt`
+  storageKey, uploadId, expiresAt, createdAt, updatedAt, confirmedAt, deletedAt, temporaryUntil, arrivedAt`
 export const OBJECT = `${OBJECT_FIELDS}, metadata`
 export const WITHOUT_METADATA = `${OBJECT_FIELDS}, NULL AS metadata`
 /** The fields of a `TrackedRow`. */
-export const TRACKED = `${OBJECT}, writableUntil`
+export const TRACKED = `${OBJECT}, writableUntil, temporarySeconds, checkSeconds`
 export const LEFTOVER = 'attemptId, scope, bucket, key, storageKey, uploadId, since, writableUntil, dueAt'
 
 /** Stands for no date where SQLite must compare it. Sorts before every date. */

@@ -12,6 +12,7 @@ const ERROR_TABLE = {
   METHOD_NOT_ALLOWED: { status: 405, message: 'This path does not support this method.' },
   KEY_CONFLICT: { status: 409, message: 'The key is already in use.' },
   UPLOAD_MISMATCH: { status: 409, message: 'The uploaded bytes do not match the upload request.' },
+  UPLOAD_REJECTED: { status: 409, message: 'The upload was rejected.' },
   QUOTA_EXCEEDED: { status: 413, message: 'The quota would be exceeded.' },
   FILE_TOO_LARGE: { status: 413, message: 'The file is too large.' },
   CONTENT_TYPE_NOT_ALLOWED: { status: 415, message: 'This content type is not allowed.' },

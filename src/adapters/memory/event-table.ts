@@ -27,7 +27,8 @@ interface Queue {
 
 function copyRecord({ id, change, createdAt }: Entry) {
   const { type, object, previous } = change
-  const copy = events.recordedChange(type, copyObject(object), previous && copyObject(previous))
+  const reason = change.type === 'rejected' ? change.reason : null
+  const copy = events.recordedChange(type, copyObject(object), previous && copyObject(previous), reason)
   return { id, ...copy, createdAt: new Date(createdAt) }
 }
 

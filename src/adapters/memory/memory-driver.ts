@@ -2,6 +2,8 @@ import type { AdoptCommand, FindQuery, StoreDriver } from '../../core/store/driv
 import { hasExpired } from '../../core/store/lifecycle/change.js'
 import { decide, outcomeOf, type KeyWrite, type KeyWriteOutcome } from '../../core/store/lifecycle/decide.js'
 import { receivesBytes } from '../../core/store/lifecycle/plans.js'
+import { refuseKeep, rowToKeep } from '../../core/store/lifecycle/temporary.js'
+import { refuseRejected } from '../../core/store/lifecycle/verdicts.js'
 import { copyObject, type StorageObject } from '../../core/store/records.js'
 import { copyLeftover, duePosition } from './leftover-table.js'
 import { datePosition, endOfDate } from './sorted-map.js'
@@ -72,12 +74,49 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
 
     reserve: async (command) => write({ kind: 'reserve', command }),
     setUploadId: async (command) => write({ kind: 'setUploadId', command }),
-    confirm: async (command) => write({ kind: 'confirm', command }),
+    async confirm(command) {
+      const result = write({ kind: 'confirm', command })
+      if (result.outcome !== 'not-found' || command.id === null) return result
+      return refuseRejected(command, tables.rejections.get(command.id)) ?? result
+    },
     release: async (command) => write({ kind: 'release', command }),
     adopt: async (command) => write({ kind: 'adopt', command }),
     update: async (command) => write({ kind: 'update', command }),
     transfer: async (command) => write({ kind: 'transfer', command }),
     remove: async (command) => write({ kind: 'remove', command }),
+
+    async keep({ scope, objects, now }) {
+      const named = objects.map((object) => ({ ...object, scope, now }))
+      const found = named.map((object) => {
+        const rows = tables.ids.named(object.id)
+        return rows.map((row) => rowToKeep(tables.liveRows(row), object)).find((row) => row !== null) ?? null
+      })
+      const refusal = refuseKeep(found)
+      if (refusal) return refusal
+      const kept = named.map((object, index) => {
+        const { bucket, key } = found[index]!
+        return write({ kind: 'keepOne', command: { ...object, bucket, key } }).row!
+      })
+      return { outcome: 'kept', rows: kept }
+    },
+
+    async listTemporary({ scope, before, limit, after }) {
+      const from = after && datePosition(after.temporaryUntil, after.id)
+      return tables.dated(scope)?.temporary.ascending(from, endOfDate(before), limit).map(copyObject) ?? []
+    },
+
+    async endTemporary({ objects, ...rest }) {
+      const ended = objects.map((object) => write({ kind: 'endOne', command: { ...object, ...rest } }))
+      return { rows: ended.flatMap(({ row }) => row ?? []) }
+    },
+
+    async listArrived({ scope, dueBefore, limit, after }) {
+      const from = after && datePosition(after.expiresAt, after.id)
+      const upTo = dueBefore && endOfDate(dueBefore)
+      return tables.dated(scope)?.arrived.ascending(from, upTo, limit).map(copyObject) ?? []
+    },
+
+    reject: async (command) => write({ kind: 'reject', command }),
 
     findById: async (query) => copyOwn(tables.ids.find(query.id, query.scope), query),
 
@@ -138,6 +177,7 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
           ? (tables.dated(scope)?.deleted.ascending(null, endOfDate(before), limit) ?? [])
           : tables.ids.deleted(id, scope, before).slice(0, limit)
       for (const row of rows) tables.dropHistory(row)
+      if (id === null) tables.rejections.forgetUntil(before, scope)
       return { dropped: rows.length }
     },
 

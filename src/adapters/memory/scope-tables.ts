@@ -19,19 +19,32 @@ function isEmpty(rows: RowsByStatus): boolean {
   return OBJECT_STATUSES.every((status) => rows[status].size === 0)
 }
 
-/** Rows by date: those that may expire by expiry, and history by deletion. */
+/**
+ * Rows by date: reservations by expiry, arrived attempts by the end of the time for their check, temporary objects by their end, and
+ * history by deletion.
+ */
 export class DatedRows {
   readonly expiring = new SortedMap<StorageObject>()
+  readonly arrived = new SortedMap<StorageObject>()
+  readonly temporary = new SortedMap<StorageObject>()
   readonly deleted = new SortedMap<StorageObject>()
 
   add(row: StorageObject): void {
-    if (row.expiresAt) this.expiring.set(datePosition(row.expiresAt, row.id), row)
-    if (row.deletedAt) this.deleted.set(datePosition(row.deletedAt, row.id), row)
+    const place = this.#placeOf(row)
+    if (place) place.rows.set(datePosition(place.date, row.id), row)
   }
 
   delete(row: StorageObject): void {
-    if (row.expiresAt) this.expiring.delete(datePosition(row.expiresAt, row.id))
-    if (row.deletedAt) this.deleted.delete(datePosition(row.deletedAt, row.id))
+    const place = this.#placeOf(row)
+    if (place) place.rows.delete(datePosition(place.date, row.id))
+  }
+
+  /** Returns the list that a row is in, and its date there. */
+  #placeOf(row: StorageObject): { readonly rows: SortedMap<StorageObject>; readonly date: Date } | null {
+    const { expiresAt, arrivedAt, temporaryUntil, deletedAt } = row
+    if (expiresAt) return { rows: arrivedAt ? this.arrived : this.expiring, date: expiresAt }
+    if (temporaryUntil) return { rows: this.temporary, date: temporaryUntil }
+    return deletedAt && { rows: this.deleted, date: deletedAt }
   }
 }
 

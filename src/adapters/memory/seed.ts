@@ -78,6 +78,8 @@ function seedRow(object: SeedObject, now: Date): TrackedRow {
   const attemptId = optional(object.attemptId, (value) => checkAttemptId('attemptId', value)) ?? id
   if (pending && attemptId !== id) throw invalid('attemptId', 'must equal "id" on a pending row.')
   const createdAt = date('createdAt') ?? now
+  const arrivedAt = only(pending, 'arrivedAt', date('arrivedAt'))
+  const hasBytes = !pending || arrivedAt !== null
   const expiresAt =
     only(pending, 'expiresAt', date('expiresAt')) ?? (pending ? new Date(now.getTime() + DAY) : null)
   const confirmedAt = only(!pending, 'confirmedAt', date('confirmedAt')) ?? (pending ? null : createdAt)
@@ -94,17 +96,21 @@ function seedRow(object: SeedObject, now: Date): TrackedRow {
     route: text('route'),
     filename: text('filename'),
     contentType: text('contentType'),
-    size: only(!pending, 'size', size('size')) ?? (pending ? null : 0),
+    size: only(hasBytes, 'size', size('size')) ?? (hasBytes ? 0 : null),
     declaredSize: only(pending, 'declaredSize', size('declaredSize')) ?? (pending ? 0 : null),
-    eTag: only(!pending, 'eTag', text('eTag')),
+    eTag: only(hasBytes, 'eTag', text('eTag')),
     metadata: optional(object.metadata, checkMetadata),
     storageKey: text('storageKey'),
-    uploadId: only(pending, 'uploadId', text('uploadId')),
+    uploadId: only(!hasBytes, 'uploadId', text('uploadId')),
     expiresAt,
     createdAt,
     updatedAt: date('updatedAt') ?? deletedAt ?? settledAt,
     confirmedAt,
     deletedAt,
-    writableUntil: expiresAt ?? settledAt,
+    temporaryUntil: only(status === 'active', 'temporaryUntil', date('temporaryUntil')),
+    arrivedAt,
+    writableUntil: arrivedAt ?? expiresAt ?? settledAt,
+    temporarySeconds: null,
+    checkSeconds: null,
   }
 }

@@ -12,6 +12,7 @@ import type { ListScopesQuery } from '../../core/store/driver.js'
 import type { ObjectReference, ScopeUsage, StorageObject, UsageDifference } from '../../core/store/records.js'
 import { EventTable } from './event-table.js'
 import { LeftoverTable } from './leftover-table.js'
+import { RejectionTable } from './rejection-table.js'
 import { DatedRows, type RowsByStatus, type ScopeTable, ScopeTables } from './scope-tables.js'
 import { SortedMap } from './sorted-map.js'
 import { StoredNames } from './stored-names.js'
@@ -23,6 +24,7 @@ export class Tables {
   readonly #scopes = new ScopeTables()
   readonly #dated = new DatedRows()
   readonly ids = new RowsById()
+  readonly rejections = new RejectionTable()
   readonly names = new StoredNames()
   readonly leftovers = new LeftoverTable(this.names)
   readonly events: EventTable
@@ -59,7 +61,7 @@ export class Tables {
     return scope === null ? this.#dated : (this.#scopes.get(scope)?.dated ?? null)
   }
 
-  apply({ before, after, history, leftovers, row }: Omit<KeyChange, 'outcome'>): void {
+  apply({ before, after, history, leftovers, rejection, row }: Omit<KeyChange, 'outcome'>): void {
     this.#replaceRow(before.active, after.active)
     this.#replaceRow(before.pending, after.pending)
     if (after.active ?? after.pending) this.#live.set(keyId(row), after)
@@ -68,6 +70,7 @@ export class Tables {
     this.#chargeUsage(scopeOf(after), NO_USAGE, usageOf(after))
     if (history) this.addHistory(history)
     for (const leftover of leftovers) this.leftovers.set(leftover)
+    if (rejection) this.rejections.set(rejection)
     for (const scope of [scopeOf(before), scopeOf(after)]) if (scope !== null) this.#scopes.dropIfEmpty(scope)
   }
 
@@ -131,27 +134,55 @@ export class Tables {
   }
 }
 
-/** The rows by id. Callers of `reserve` may pass one that another key or the history uses already. */
-class RowsById {
+/** Rows by a name. Callers of `reserve` may pass an id that another key or the history uses already. */
+class NamedRows {
   readonly #rows = new Map<string, StorageObject[]>()
 
-  add(row: StorageObject): void {
-    const rows = this.#rows.get(row.id)
-    if (rows) rows.push(row)
-    else this.#rows.set(row.id, [row])
+  get(name: string): readonly StorageObject[] {
+    return this.#rows.get(name) ?? []
   }
 
-  delete(row: StorageObject): void {
-    const rows = this.#rows.get(row.id)
+  add(name: string, row: StorageObject): void {
+    const rows = this.#rows.get(name)
+    if (rows) rows.push(row)
+    else this.#rows.set(name, [row])
+  }
+
+  delete(name: string, row: StorageObject): void {
+    const rows = this.#rows.get(name)
     const index = rows?.indexOf(row) ?? -1
     if (!rows || index === -1) return
     rows.splice(index, 1)
-    if (rows.length === 0) this.#rows.delete(row.id)
+    if (rows.length === 0) this.#rows.delete(name)
+  }
+}
+
+/** Returns whether the present version of an object comes from another attempt than the first. */
+const isReplacement = ({ status, id, attemptId }: StorageObject) => status === 'active' && attemptId !== id
+
+/** The rows by id, and active ones by that of their attempt. */
+class RowsById {
+  readonly #rows = new NamedRows()
+  readonly #replacements = new NamedRows()
+
+  add(row: StorageObject): void {
+    this.#rows.add(row.id, row)
+    if (isReplacement(row)) this.#replacements.add(row.attemptId, row)
+  }
+
+  delete(row: StorageObject): void {
+    this.#rows.delete(row.id, row)
+    if (isReplacement(row)) this.#replacements.delete(row.attemptId, row)
+  }
+
+  /** Returns the rows with this id, and the active ones whose attempt has it. */
+  named(id: string): readonly StorageObject[] {
+    return [...this.#rows.get(id), ...this.#replacements.get(id)]
   }
 
   /** Returns the row with this id, of a scope or of any (`null`), live before deleted. */
   find(id: string, scope: string | null): StorageObject | null {
-    const rows = this.#rows.get(id)?.filter((row) => scope === null || row.scope === scope) ?? []
+    const rows = this.#rows.get(id).filter((row) => scope === null || row.scope === scope)
     return rows.find(({ status }) => status !== 'deleted') ?? rows[0] ?? null
   }
 
@@ -159,7 +190,7 @@ class RowsById {
   deleted(id: string, scope: string | null, before: Date): StorageObject[] {
     const isWanted = (row: StorageObject) =>
       row.deletedAt !== null && row.deletedAt <= before && (scope === null || row.scope === scope)
-    const rows = this.#rows.get(id)?.filter(isWanted) ?? []
+    const rows = this.#rows.get(id).filter(isWanted)
     return rows.sort((a, b) => a.deletedAt!.getTime() - b.deletedAt!.getTime())
   }
 }

@@ -100,6 +100,13 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
     transfer: (command) => write({ kind: 'transfer', command }),
     remove: (command) => write({ kind: 'remove', command }),
 
+    // Not built yet.
+    keep: notBuilt,
+    listTemporary: notBuilt,
+    endTemporary: notBuilt,
+    listArrived: notBuilt,
+    reject: notBuilt,
+
     findById: (query) => read(findById(query)),
     listScopes: (query) => read(listScopes(query)),
     listStored: (query) => read(listStored(query)),
@@ -201,4 +208,8 @@ function differences(recounts: readonly Recount[]): UsageDifference[] {
   return recounts
     .map(({ scope, recorded, actual }) => ({ scope, recorded: usageIn(recorded), actual: usageIn(actual) }))
     .filter(({ recorded, actual }) => !sameUsage(recorded, actual))
+}
+
+async function notBuilt(): Promise<never> {
+  throw new Error('Not built yet.')
 }

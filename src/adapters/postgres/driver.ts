@@ -155,6 +155,13 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
       return { outcome, row: row!, scopes: otherScope ? [row!.scope, otherScope] : [row!.scope] }
     },
 
+    // Not built yet.
+    keep: notBuilt,
+    listTemporary: notBuilt,
+    endTemporary: notBuilt,
+    listArrived: notBuilt,
+    reject: notBuilt,
+
     findById: async ({ id, scope }) => readOne(reads.findById, [id, scope]),
 
     async listScopes({ prefix, after, limit }) {
@@ -264,4 +271,8 @@ function namesWithin(prefix: string | null): readonly [first: string, end: strin
 
 function firstObject([row]: readonly TextRow[]): StorageObject | null {
   return row ? readObject(row) : null
+}
+
+async function notBuilt(): Promise<never> {
+  throw new Error('Not built yet.')
 }

@@ -53,6 +53,9 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     purgeExpired: (command) => invalidating(named(command), () => driver.purgeExpired(command)),
     transfer: (command) =>
       invalidating([...new Set([command.from, command.to])], () => driver.transfer(command)),
+    reject: (command) => invalidating(named(command), () => driver.reject(command)),
+    // The objects may belong to any scope.
+    endTemporary: (command) => invalidating(null, () => driver.endTemporary(command)),
     // A repeat doesn't report what the first try repaired if its response was lost.
     repairUsage: (scope) =>
       invalidating(named({ scope }), () => driver.repairUsage(scope), { touchesAll: true }),
@@ -61,6 +64,7 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     setUploadId: (command) => driver.setUploadId(command),
     forgetLeftover: (attemptId) => driver.forgetLeftover(attemptId),
     update: (command) => driver.update(command),
+    keep: (command) => driver.keep(command),
     claimEvents: (command) => driver.claimEvents(command),
     settleEvents: (command) => driver.settleEvents(command),
     extendClaims: (command) => driver.extendClaims(command),
@@ -80,6 +84,8 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     countEvents: (query) => driver.countEvents(query),
     recordsEvents: () => driver.recordsEvents(),
     listExpired: (query) => driver.listExpired(query),
+    listTemporary: (query) => driver.listTemporary(query),
+    listArrived: (query) => driver.listArrived(query),
     listLeftovers: (query) => driver.listLeftovers(query),
     listDueLeftovers: (query) => driver.listDueLeftovers(query),
     checkUsage: (scope) => driver.checkUsage(scope),

@@ -25,10 +25,13 @@ type WithoutOwner<Input extends { readonly bucket: string }> = Omit<Input, 'scop
 }
 
 /** `expiresAt` defaults to now plus `pendingTtlSeconds`. */
-export type DbReserveInput = Omit<WithoutOwner<inputs.ReserveInput>, 'expiresAt'> & {
+export type DbReserveInput = Omit<
+  WithoutOwner<inputs.ReserveInput>,
+  'expiresAt' | 'temporarySeconds' | 'checkSeconds'
+> & {
   readonly expiresAt?: Date | null | undefined
 }
-export type DbConfirmInput = WithoutOwner<inputs.ConfirmInput>
+export type DbConfirmInput = Omit<WithoutOwner<inputs.ConfirmInput>, 'accept'>
 export type DbReleaseInput = WithoutOwner<inputs.ReleaseInput>
 /** `mode` defaults to the `deleteMode` of `db()`. */
 export type DbRemoveInput = WithoutOwner<inputs.RemoveInput>
@@ -107,9 +110,14 @@ export function db(options: DbOptions): DbPlugin {
   return { id: 'db', install, ...alone.context }
 }
 
-/** The quota is that of `db()`. */
-const { quota: _reserveQuota, ...RESERVE } = inputs.RESERVE
-const { quota: _confirmQuota, ...CONFIRM } = inputs.CONFIRM
+/** The quota is that of `db()`. Callers neither choose the terms of their attempts nor accept what they have uploaded. */
+const {
+  quota: _reserveQuota,
+  temporarySeconds: _temporarySeconds,
+  checkSeconds: _checkSeconds,
+  ...RESERVE
+} = inputs.RESERVE
+const { quota: _confirmQuota, accept: _accept, ...CONFIRM } = inputs.CONFIRM
 
 function writesFor(
   records: RecordKeeper,

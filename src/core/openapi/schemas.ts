@@ -46,13 +46,21 @@ export const OBJECT_SCHEMA: JsonSchema = withProperties(
     createdAt: MOMENT,
     filename: text('filename').schema,
     contentType: text('contentType').schema,
-    size: { ...BYTES, description: 'Verified bytes. Absent while pending.' },
+    size: { ...BYTES, description: 'Verified bytes. Absent while pending, unless the bytes have arrived.' },
     declaredSize: { ...BYTES, description: 'Declared bytes. Only while pending.' },
     route: { ...text('route').schema, description: 'The upload route that created it.' },
     metadata: {
       ...{ type: 'object', additionalProperties: { type: 'string' } },
       description: 'The names that the application shows. Absent if the object has none of them.',
     },
+    temporaryUntil: { ...MOMENT, description: 'When the object is gone, unless it is kept before.' },
+    checking: {
+      ...{ type: 'boolean', const: true },
+      description: 'The bytes have arrived and are being checked. Only while pending.',
+    },
   },
-  ['filename', 'contentType', 'size', 'declaredSize', 'route', 'metadata'],
+  [
+    ...['filename', 'contentType', 'size', 'declaredSize', 'route', 'metadata'],
+    ...['temporaryUntil', 'checking'],
+  ],
 )

@@ -20,6 +20,13 @@ export interface AdoptResult {
   readonly known: boolean
 }
 
+export interface EndTemporaryResult {
+  /** The rows that were removed, as `remove` returns them, in the order given. */
+  readonly removed: StorageObject[]
+  /** The number of the others. */
+  readonly kept: number
+}
+
 export interface MigrateOptions {
   /** Ends the call, which rejects with the signal's reason. A later call continues. */
   readonly signal?: AbortSignal | null | undefined
@@ -99,15 +106,20 @@ export interface StorageObjectStore {
   listStored(input: inputs.ListStoredInput): Promise<StoredItem[]>
 
   /**
-   * Starts an attempt and returns its pending row. Quota check and insert are one atomic step.
-   * @throws StorageError `KEY_CONFLICT` if another scope uses the key, or if it is active and `overwrite` is `false`;
-   * `QUOTA_EXCEEDED`
+   * Starts an attempt and returns its pending row. Quota check and insert are one atomic step. `temporarySeconds` and `checkSeconds`
+   * are terms of the attempt: they hold whoever confirms it.
+   * @throws StorageError `KEY_CONFLICT` if another scope uses the key, or if it is active or has an arrived attempt and `overwrite` is
+   * `false`; `QUOTA_EXCEEDED`
    */
   reserve(input: inputs.ReserveInput): Promise<StorageObject>
   /**
    * Makes the pending row active, with verified size, eTag and content type. Idempotent.
-   * @throws StorageError `OBJECT_NOT_FOUND` if there is no such attempt; `QUOTA_EXCEEDED` if the object grew beyond its
-   * reservation and the quota
+   *
+   * An attempt with `checkSeconds` becomes arrived instead: its row stays pending, with `arrivedAt`, and the active row of the key
+   * stays. Once its bytes are checked, confirm it again with `accept: true`, or {@link reject} it.
+   * @throws StorageError `OBJECT_NOT_FOUND` if there is no such attempt, or none has arrived that `accept` names; `UPLOAD_REJECTED` if
+   * this attempt (`id`) was rejected less than an hour ago (`params.reason`, if there was one); `QUOTA_EXCEEDED` if the object grew
+   * beyond its reservation and the quota
    */
   confirm(input: inputs.ConfirmInput): Promise<StorageObject>
   /**
@@ -120,8 +132,8 @@ export interface StorageObjectStore {
   /** Removes the active row and a pending replacement. A key with only a pending row is released. Returns the removed row, or `null`. */
   remove(input: inputs.RemoveInput): Promise<StorageObject | null>
   /**
-   * Sets the filename, content type, metadata or eTag of the active row. Returns the row, or `null` if nothing is active there for
-   * that scope and attempt. Bytes and an upload in progress stay. Without a difference `updatedAt` stays too.
+   * Sets the filename, content type, metadata, eTag or end of the active row. Returns the row, or `null` if nothing is active there for
+   * that scope and attempt, or its end has passed. Bytes and an upload in progress stay. Without a difference `updatedAt` stays too.
    *
    * `metadata` replaces all names. `setMetadata` changes those that it has, so that several writers don't erase each other's.
    * @throws StorageError `VALIDATION_ERROR` (`setMetadata`) if more than 64 names or 16 KiB would be left
@@ -131,17 +143,53 @@ export interface StorageObjectStore {
    */
   update(input: inputs.UpdateInput): Promise<StorageObject | null>
   /**
-   * Gives an object to another owner. Returns the active row, also if `to` has it already, or `null` if neither scope has it.
-   * An upload in progress at the key ends. Download URLs stay valid until they expire.
-   * @throws StorageError `QUOTA_EXCEEDED`
+   * Gives an object to another owner. Returns the active row, also if `to` has it already, or `null` if neither scope has it, or
+   * its end has passed. An upload in progress at the key ends, and an end that lies ahead stays. Download URLs stay valid until they
+   * expire.
+   * @throws StorageError `KEY_CONFLICT` if an attempt has arrived at the key and waits for its check; `QUOTA_EXCEEDED`
    */
   transfer(input: inputs.TransferInput): Promise<StorageObject | null>
   /**
    * Records bytes that are in the bucket already as an object, or as the bytes of an object of this scope and key that
    * has no `storageKey`. Changes nothing if a live row or a leftover names the bytes. No quota applies.
-   * @throws StorageError `KEY_CONFLICT` if another object or an upload in progress has the key
+   * @throws StorageError `KEY_CONFLICT` if another object, an upload in progress or an arrived attempt has the key
    */
   adopt(input: inputs.AdoptInput): Promise<AdoptResult>
+
+  /**
+   * Clears the end of temporary objects, so that they stay, and returns their rows in the order given. Clears all or, if one is missing,
+   * none. An object without an end stays as it is. An arrived attempt, named by its id, becomes permanent once it is accepted.
+   * @throws StorageError `OBJECT_NOT_FOUND` if one is no active object of this scope before its end and no arrived attempt, or has another
+   * attempt: `params.missing` has the indexes of all such objects, separated by commas
+   *
+   * @example
+   * await store.keep({ scope, objects: form.fileIds.map((id) => ({ id })) })
+   */
+  keep(input: inputs.KeepInput): Promise<StorageObject[]>
+  /**
+   * Lists active objects with an end up to and including `before`, earliest end first, then by `id`. Changes nothing.
+   *
+   * @example
+   * const ended = await store.listTemporary({ limit: 100 })
+   */
+  listTemporary(input?: inputs.ListTemporaryInput): Promise<StorageObject[]>
+  /**
+   * Removes temporary objects, as they were listed, and clears the end of those in `keep`. Each is atomic. Acts only where the version and
+   * the end that were listed still hold, and removes nothing sooner than 60 seconds after its end. An upload in progress at the key
+   * goes on.
+   *
+   * @example
+   * const { removed } = await store.endTemporary({ objects: await store.listTemporary({ limit: 100 }) })
+   */
+  endTemporary(input: inputs.EndTemporaryInput): Promise<EndTemporaryResult>
+  /** Lists arrived attempts, those whose time for the check is over first (by `expiresAt`, then `id`). Changes nothing. */
+  listArrived(input?: inputs.ListArrivedInput): Promise<StorageObject[]>
+  /**
+   * Ends an arrived attempt whose bytes have failed their check, and returns its row. Its bytes become a leftover. For an hour, `confirm` of
+   * this attempt rejects with `UPLOAD_REJECTED`.
+   * @throws StorageError `OBJECT_NOT_FOUND` if this attempt has not arrived, or has ended
+   */
+  reject(input: inputs.RejectInput): Promise<StorageObject>
 
   /**
    * Claims events, the earliest due first, so that no other caller gets them until the claims expire. An object's events come
@@ -166,7 +214,7 @@ export interface StorageObjectStore {
   /** Counts events. Reads all of them, so it is for operators. */
   countEvents(): Promise<EventCounts>
 
-  /** Lists expired reservations, earliest expiry first, then by `id`. Changes nothing. */
+  /** Lists expired reservations, earliest expiry first, then by `id`. Arrived attempts are not among them. Changes nothing. */
   listExpired(input?: inputs.ListExpiredInput): Promise<StorageObject[]>
   /**
    * Removes expired reservations and returns them, in the order of {@link listExpired}. Of several concurrent calls, exactly one
@@ -185,7 +233,7 @@ export interface StorageObjectStore {
   /**
    * Deletes history up to the date `before`, or of the object with this `id`, and returns the number of rows. All filters that
    * are given apply. Deletes the earliest deletion first, then the lowest `id`. Refuses a field of a record that is no filter
-   * here, unless the input has an `id`.
+   * here, unless the input has an `id`. Without an `id`, it also forgets which attempts were rejected up to that date.
    *
    * @example
    * await store.purgeDeleted({ id, scope }) // one object

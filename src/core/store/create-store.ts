@@ -7,7 +7,7 @@ import { readCommand, readQuery, type Fields, type ReadOf } from './inputs/field
 import * as inputs from './inputs/index.js'
 import { iterateByScope } from './iterate-by-scope.js'
 import type { StorageObject } from './records.js'
-import { refusalError } from './refusals.js'
+import { keepError, refusalError } from './refusals.js'
 import { unlessAborted } from '../on-abort.js'
 import { OptionChecks } from '../option-checks.js'
 import { reduced, rememberParts } from './store-parts.js'
@@ -59,7 +59,7 @@ export function createStore(driver: StoreDriver, options?: CreateStoreOptions | 
     listStored: async (input) => driver.listStored(readQuery(inputs.LIST_STORED, input)),
 
     async reserve(input) {
-      const result = await driver.reserve(readCommand(inputs.RESERVE, input, now()))
+      const result = await driver.reserve(inputs.reserveCommand(input, now()))
       if (result.outcome === 'reserved') return result.row
       throw refusalError(result, 'declaredSize')
     },
@@ -99,6 +99,28 @@ export function createStore(driver: StoreDriver, options?: CreateStoreOptions | 
       if (result.outcome === 'adopted') return { object: result.row, known: false }
       if (result.outcome === 'known') return { object: result.object, known: true }
       throw refusalError(result)
+    },
+
+    async keep(input) {
+      const result = await driver.keep(inputs.keepCommand(input, now()))
+      if (result.outcome === 'kept') return result.rows
+      throw keepError(result)
+    },
+
+    listTemporary: async (input) => driver.listTemporary(inputs.listTemporaryQuery(input, now())),
+
+    async endTemporary(input) {
+      const command = inputs.endTemporaryCommand(input, now())
+      const { rows } = await driver.endTemporary(command)
+      return { removed: rows, kept: command.objects.length - rows.length }
+    },
+
+    listArrived: async (input) => driver.listArrived(readQuery(inputs.LIST_ARRIVED, input ?? {})),
+
+    async reject(input) {
+      const { row } = await driver.reject(readCommand(inputs.REJECT, input, now()))
+      if (row === null) throw refusalError({ outcome: 'not-found' })
+      return row
     },
 
     claimEvents: async (input) => driver.claimEvents(inputs.claimEventsCommand(input, now())),

@@ -32,6 +32,16 @@ export type { QuotaLimits } from './validation/checks.js'
  * usage of each scope it affects, and records a {@link Leftover} for each attempt that ends with bytes or an upload in
  * the bucket (a row with a `storageKey` or an `uploadId`).
  *
+ * **Ends.** An active row with a `temporaryUntil` is *past its end* from that moment on (`temporaryUntil <= now`). It stays where it is,
+ * counts and is returned by reads, until a write removes it. `temporaryUntil` is `null` in pending and deleted rows.
+ *
+ * **Terms.** With a pending row, a driver MUST store the `temporarySeconds` and `checkSeconds` of its attempt (see `TrackedRow`), which no
+ * read returns. They hold whoever confirms it. A date that follows from them is at most the last millisecond of the year 9999.
+ *
+ * **Arrived attempts.** A pending row with an `arrivedAt` waits for a verdict. It has `size`, `declaredSize`, a `storageKey`, no `uploadId`,
+ * and `expiresAt` as the end of the time for its check. It never counts as expired, whatever its `expiresAt`. It reserves its
+ * `size` instead of its `declaredSize`.
+ *
  * **Events.** A driver MUST record, if events are on, the `event` of a change in the same atomic step.
  * Whether they are on is stored in the database by {@link migrate}. The events of an object are in the order in which the
  * database made the changes, across removal and recreation, whatever the clocks of the processes say.
@@ -69,12 +79,12 @@ export interface StoreDriver {
    *
    * Decides atomically whether the key is free, whether the attempt is new, and whether the scope has room. Refuses in
    * this order:
-   * 1. `key-conflict`: another scope has an active row, or a pending row that has not expired, at the key.
+   * 1. `key-conflict`: another scope has an active row, a pending row that has not expired, or an arrived one, at the key.
    * 2. `reserved` with the existing row and no change: the key's pending row has this `id` (a repeated call).
    * 3. `reused-id`: the active row's `id` or `attemptId` is this `id`, or an expired pending row of another
    *    scope has it.
    * 4. `reused-storage-key`: the active or pending row has this `storageKey`.
-   * 5. `key-conflict`: an active row exists and `overwrite` is `false`.
+   * 5. `key-conflict`: an active row or an arrived attempt exists and `overwrite` is `false`.
    * 6. `maxBytes`, then `maxFiles`: the change makes the scope grow beyond this limit of its quota. See `QuotaRefusal`.
    * 7. `sum`: `bytes + reservedBytes` of the scope would exceed `Number.MAX_SAFE_INTEGER`.
    *
@@ -84,35 +94,51 @@ export interface StoreDriver {
   reserve(command: inputs.ReserveCommand): Promise<outcomes.ReserveOutcome>
   /**
    * Makes the pending row active, with the verified size, eTag and content type, in place of the active row, if there is one.
-   * The row keeps the `id` and `createdAt` of the active row it replaces; the replaced bytes become a leftover.
+   * The row keeps the `id` and `createdAt` of the active row it replaces; the replaced bytes become a leftover. If the attempt
+   * has `temporarySeconds`, and the key has no active row or one with a `temporaryUntil`, the row's `temporaryUntil` is that many
+   * seconds after `now`; otherwise it is `null`.
+   *
+   * If the attempt has `checkSeconds` instead, marks the pending row as arrived: sets `arrivedAt` and `updatedAt` to `now`, `expiresAt` to
+   * that many seconds after `now`, `size`, `eTag` and content type, and `uploadId` to `null`. The active row stays. Records the event
+   * `arrived`, with the active row as `previous`. A later call with `accept` makes it active, as above. It keeps the `eTag` of the
+   * arrival, and the content type unless one is given. No quota applies to it, because the attempt has reserved its size.
+   *
+   * A call *matches* a row if it has the same `size` and either the row's `attemptId` as its `id` (and the same `eTag`, unless
+   * `eTag` is `null`) or, without an `id`, the same non-null `eTag`.
    *
    * Decides atomically which attempt is confirmed and whether its growth beyond the reservation fits. Refuses in this order:
    * 1. `not-found`: `scope` is given, and the key has no live row of that scope.
-   * 2. No pending row, or one whose `id` is not the given one: `confirmed` with the active row and no change if this call
-   *    repeats an earlier confirm, otherwise `not-found`. It is a repeat if the active row has the same `size` and either
-   *    the given `id` as its `attemptId` (and the same `eTag`, unless `eTag` is `null`) or, without an `id`, the same
-   *    non-null `eTag`.
-   * 3. `maxBytes`, then `sum`, as in {@link reserve}.
+   * 2. With `accept`: makes the pending row active if it has arrived and matches. Otherwise `confirmed` with the active row and no change
+   *    if that matches (a repeated call), else `not-found`.
+   * 3. The pending row has arrived, or none exists, or its `id` is not the given one: `confirmed` with no change and the arrived row or
+   *    else the active row, whichever matches (a repeated call). If neither does, `not-found`.
+   * 4. `maxBytes`, then `sum`, as in {@link reserve}.
    *
-   * An expired reservation can still be confirmed. Returns `confirmed` with the active row. Of concurrent calls for one attempt,
-   * exactly one MUST return `isRepeat: false`.
+   * Instead of `not-found` it MUST return `rejected` with the reason if `accept` is `false`, `id` names an attempt that was rejected at
+   * this key (see {@link reject}) less than an hour before `now`, and `scope` is the scope of that attempt or `null`; whatever the
+   * key's rows are now. A driver MAY look for it in a second step, after the refusal.
+   *
+   * An expired reservation can still be confirmed. Returns `confirmed` with the active or arrived row. Of concurrent calls for one
+   * attempt, exactly one MUST return `isRepeat: false`, and of those that accept it, too. An arrived row that becomes active is no
+   * repeat.
    */
   confirm(command: inputs.ConfirmCommand): Promise<outcomes.ConfirmOutcome>
   /**
    * Sets the multipart upload id of the attempt `id`, once.
    *
-   * Refuses in this order: `not-found` if the key's pending row has another `id` or is gone; `set` with the row and no change
+   * Refuses in this order: `not-found` if the key's pending row has another `id`, has arrived or is gone; `set` with the row and no change
    * if it has this `uploadId` already; `other-upload` if it has another one. Otherwise returns `set` with the changed row.
    */
   setUploadId(command: inputs.SetUploadIdCommand): Promise<outcomes.SetUploadIdOutcome>
   /**
    * Deletes the pending row of the key, if `id`, `scope` and `uploadId` match (`null` matches any). The active row stays.
-   * Returns the deleted row, or `null` if none matched. An expired row is deleted too.
+   * Returns the deleted row, or `null` if none matched. An expired row is deleted too, and an arrived one, without an event.
    */
   release(command: inputs.ReleaseCommand): Promise<outcomes.RowOutcome>
   /**
    * Removes the active row and the pending row of the key, if `scope` matches (`null` matches any). `soft` keeps the active row
-   * as history, with status `deleted`; `hard` drops it. A pending row never becomes history.
+   * as history, with status `deleted` and without a `temporaryUntil`; `hard` drops it. A pending row never becomes history. Rows past
+   * their end and arrived attempts are removed like others.
    * With an `attemptId`, acts only if the active row has it; if the pending row has it, deletes only that row;
    * otherwise as if nothing were there.
    * Returns the active row as it was removed (for `soft` with its new status); if only a pending row existed, that row;
@@ -122,7 +148,8 @@ export interface StoreDriver {
   /**
    * Sets fields of the active row of the key, if `scope` and `attemptId` match (`null` matches any). If a field differs
    * (metadata is compared by names and values), also sets `updatedAt`; otherwise nothing changes. Bytes, usage and the pending
-   * row stay.
+   * row stay. `temporarySeconds` sets `temporaryUntil` to that many seconds after `now`, and `null` clears it. A row past its end is
+   * not matched.
    *
    * `setMetadata` MUST be applied to the metadata at the moment of writing: it sets its names and removes those with `null`. Where
    * no name is left, the metadata is `null`. Refuses `metadata-entries`, then `metadata-bytes`, if what is left exceeds a limit.
@@ -134,11 +161,13 @@ export interface StoreDriver {
    * Gives the active row of the key to the scope `to`, and sets `updatedAt`. The pending row of the key ends as by
    * {@link release}. `id`, `attemptId`, `storageKey`, `createdAt`, `confirmedAt` and history rows stay.
    *
-   * Decides in this order:
-   * 1. `transferred` with `null` and no change: no active row has the scope `from` or `to`, or it has another `attemptId` than
-   *    the given one (`null` matches any).
-   * 2. `transferred` with the row and no change: its scope is `to` already.
-   * 3. `maxBytes`, `maxFiles`, then `sum`, as in {@link reserve}, for the bytes and the file that `to` gains.
+   * The active row is *found* if it has the scope `from` or `to`, is not past its end, and has the given `attemptId` (`null` matches
+   * any). Its `temporaryUntil` stays. Decides in this order:
+   * 1. `transferred` with the row and no change: it is found, and its scope is `to` already.
+   * 2. `key-conflict`: the scope `from` has an arrived attempt at the key, and the active row is found, or the given `attemptId` is `null`
+   *    or that of the attempt.
+   * 3. `transferred` with `null` and no change: the row is not found.
+   * 4. `maxBytes`, `maxFiles`, then `sum`, as in {@link reserve}, for the bytes and the file that `to` gains.
    *
    * Returns `transferred` with the active row; `scopes` names both scopes.
    */
@@ -152,15 +181,58 @@ export interface StoreDriver {
    * 2. `known` with the live row that names the bytes, unless it is the receiver. Of several, an active one before a pending one,
    *    then the one with the lowest `key`, in byte order.
    * 3. `known` with `null`: a leftover names the bytes.
-   * 4. `key-conflict`: the key has an active row that is not the receiver, or a pending row that has not expired.
+   * 4. `key-conflict`: the key has an active row that is not the receiver, a pending row that has not expired, or an arrived one.
    * 5. `sum`, as in {@link reserve}.
    *
    * Otherwise an expired pending row, which may be another scope's, ends as by {@link release}. The receiver gets the
    * `storageKey` and a new `updatedAt`; without a receiver, a new active row is inserted, with the `id` as its `attemptId`
    * and `now` as `updatedAt` and `confirmedAt`. Nothing can write to the bytes: `writableUntil` of a new row is `now`.
-   * Returns `adopted` with the row.
+   * The receiver's `temporaryUntil` stays. Returns `adopted` with the row.
    */
   adopt(command: inputs.AdoptCommand): Promise<outcomes.AdoptOutcome>
+
+  /**
+   * Clears the end of all objects, or of none. Each names a row of this scope: the active row, not past its end, whose `id` or
+   * `attemptId` is the given `id`, or the arrived attempt with this `id`. With an `attemptId`, only if the row has it. If several rows
+   * have the id, which callers can bring about only by using one id twice, it MAY name any of them.
+   *
+   * Decides in this order:
+   * 1. `repeated`: two objects name the same row. The lowest `index` of one that names a row which an `earlier` one names.
+   * 2. `missing`: an object names no row. Has the indexes of all such objects.
+   *
+   * Otherwise sets `temporaryUntil` of each active row that has one to `null` and its `updatedAt` to `now`, and records `updated`. Removes
+   * the `temporarySeconds` of an arrived attempt, so that it stays once it is accepted; its row does not change. An active row
+   * without an end does not change either. Returns `kept` with the rows in the order of the objects. MUST lock keys in an order
+   * that is the same for all calls.
+   */
+  keep(command: inputs.KeepCommand): Promise<outcomes.KeepOutcome>
+  /**
+   * Returns active rows with `temporaryUntil <= before`, by `(temporaryUntil, id)` ascending, after the position `after`. Only of `scope`,
+   * if it is not `null`. MUST NOT read rows that it doesn't return.
+   */
+  listTemporary(query: inputs.ListTemporaryQuery): Promise<StorageObject[]>
+  /**
+   * For each object, decides on the active row of its key at the moment of writing:
+   * 1. Nothing changes if there is none, or if its `id`, `attemptId` or `temporaryUntil` differ from those of the object. Scopes are not compared.
+   * 2. If `isKept`: sets `temporaryUntil` to `null` and `updatedAt` to `now`, and records `updated`.
+   * 3. If its `temporaryUntil` is at most `endedBy`: removes it as by {@link remove} with this `mode`. The pending row of the key stays.
+   *
+   * Returns the removed rows, in the order of the objects. MUST be atomic for each object; MAY skip one that another call is
+   * working on, or that the database protects.
+   */
+  endTemporary(command: inputs.EndTemporaryCommand): Promise<outcomes.RowsOutcome>
+  /**
+   * Returns arrived attempts with `expiresAt <= dueBefore` (all if it is `null`), by `(expiresAt, id)` ascending, after the position
+   * `after`. Only of `scope`, if it is not `null`. MUST NOT read rows that it doesn't return.
+   */
+  listArrived(query: inputs.ListArrivedQuery): Promise<StorageObject[]>
+  /**
+   * Ends the arrived attempt `id` of the key as by {@link release}, if `scope` matches (`null` matches any), records the event `rejected`
+   * with the pending row and the reason, and remembers the rejection for an hour: the id, key and scope of the attempt, `now` and the
+   * reason, in place of an earlier one of the same id. {@link confirm} looks at it. Returns the row, or `null` if none matched.
+   * SHOULD delete rejections that are older than an hour, and MUST NOT read all of them to do so.
+   */
+  reject(command: inputs.RejectCommand): Promise<outcomes.RowOutcome>
 
   /**
    * Returns the row with this `id` and `scope` (`null` matches any): the live one before the deleted one. A pending
@@ -216,7 +288,10 @@ export interface StoreDriver {
   /** Returns whether events are on. */
   recordsEvents(): Promise<boolean>
 
-  /** Returns pending rows with `expiresAt <= before`, by `(expiresAt, id)` ascending, after the position `after`. */
+  /**
+   * Returns pending rows with `expiresAt <= before`, by `(expiresAt, id)` ascending, after the position `after`. Arrived attempts are not
+   * among them, and MUST NOT be read.
+   */
   listExpired(query: inputs.ListExpiredQuery): Promise<StorageObject[]>
   /**
    * Deletes the first `limit` rows of {@link listExpired}, each as by {@link release}, and returns them in that order. Exactly one
@@ -242,7 +317,8 @@ export interface StoreDriver {
    * Deletes history with `deletedAt <= before`, only of `scope` and with this `id`, if they are not `null`. Never deletes a
    * live row. Deletes the earliest `deletedAt` first, then the lowest `id`, at most `limit` rows. Returns the number of deleted
    * rows. MAY be atomic for each row rather than for all, and MAY skip a row that another call is working on. With an `id`, MUST
-   * NOT read the history of other objects.
+   * NOT read the history of other objects. Without an `id`, also deletes all rejections up to `before`, only of `scope` if it is not
+   * `null`; the limit and the number are those of history only.
    */
   purgeDeleted(command: inputs.PurgeDeletedCommand): Promise<outcomes.PurgeDeletedOutcome>
 

@@ -1,25 +1,34 @@
 import type { StorageObject } from './records.js'
 
-/** What happened to an active object. */
-export type StoredEventType = 'activated' | 'updated' | 'transferred' | 'deleted'
+/** What happened to an active object or, for `arrived` and `rejected`, to an attempt that must be checked. */
+export type StoredEventType = 'activated' | 'updated' | 'transferred' | 'deleted' | 'arrived' | 'rejected'
 
 interface Change<Type extends StoredEventType, Previous extends StorageObject | null> {
   readonly type: Type
-  /** The row after the change. For `deleted`, the row that `remove` returned. */
+  /** The row after the change. For `deleted`, the row that `remove` returned; for `rejected`, the pending row before the change. */
   readonly object: StorageObject
-  /** The active row before the change. `null` for `deleted`, and for `activated` if nothing was replaced. */
+  /**
+   * The active row before the change. `null` for `deleted`, and for `activated` if nothing was replaced. For `arrived`, the active row that
+   * the attempt would replace, or `null`.
+   */
   readonly previous: Previous
 }
 
 /**
- * The change that an event reports: `activated` by `confirm` and `adopt`, `updated` by `update` and `adopt`, `transferred`
- * by `transfer`, `deleted` by `remove`. Narrow it by `type`.
+ * The change that an event reports: `activated` by `confirm` and `adopt`, `updated` by `update`, `adopt`, `keep` and `endTemporary`,
+ * `transferred` by `transfer`, `deleted` by `remove` and `endTemporary`, `arrived` by `confirm`, `rejected` by `reject`. Narrow
+ * it by `type`.
  */
 export type RecordedChange =
   | Change<'activated', StorageObject | null>
   | Change<'updated', StorageObject>
   | Change<'transferred', StorageObject>
   | Change<'deleted', null>
+  | Change<'arrived', StorageObject | null>
+  | (Change<'rejected', null> & {
+      /** The reason of the verdict, or `null`. */
+      readonly reason: string | null
+    })
 
 /**
  * Builds a change from what a database stored.
@@ -29,9 +38,11 @@ export function recordedChange(
   type: string,
   object: StorageObject,
   previous: StorageObject | null,
+  reason: string | null = null,
 ): RecordedChange {
   switch (type) {
     case 'activated':
+    case 'arrived':
       return { type, object, previous }
     case 'updated':
     case 'transferred':
@@ -39,6 +50,9 @@ export function recordedChange(
       break
     case 'deleted':
       if (previous === null) return { type, object, previous }
+      break
+    case 'rejected':
+      if (previous === null) return { type, object, previous, reason }
   }
   throw new TypeError(
     `The database contains an event of type "${type}" ${previous === null ? 'without' : 'with'} a previous row.`,

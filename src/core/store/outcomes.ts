@@ -43,15 +43,21 @@ export type ReserveRefusal =
 export type ReserveOutcome =
   ({ readonly outcome: 'reserved'; readonly row: StorageObject } & Touched) | ReserveRefusal
 
-export type ConfirmRefusal = { readonly outcome: 'not-found' } | QuotaRefusal | SumRefusal
+/** The attempt was rejected less than an hour ago. */
+export interface RejectedRefusal {
+  readonly outcome: 'rejected'
+  readonly reason: string | null
+}
 
-/** The active row, and how it came about. */
+export type ConfirmRefusal = { readonly outcome: 'not-found' } | RejectedRefusal | QuotaRefusal | SumRefusal
+
+/** The active row or, with `arrivedAt`, the arrived one, and how it came about. */
 export interface Confirmed {
   readonly outcome: 'confirmed'
   readonly row: StorageObject
-  /** Whether an earlier confirm made the row active, so that this one changed nothing. */
+  /** Whether an earlier confirm brought the row about, so that this one changed nothing. */
   readonly isRepeat: boolean
-  /** The active row that this confirm replaced. `null` if there was none, and for a repeat. */
+  /** The active row that this confirm replaced. `null` if there was none, for a repeat, and for an arrival, which replaces none. */
   readonly replaced: StorageObject | null
 }
 
@@ -77,7 +83,7 @@ export interface MetadataRefusal {
 export type UpdateOutcome =
   { readonly outcome: 'updated'; readonly row: StorageObject | null } | MetadataRefusal
 
-export type TransferRefusal = QuotaRefusal | SumRefusal
+export type TransferRefusal = { readonly outcome: 'key-conflict' } | QuotaRefusal | SumRefusal
 
 export type TransferOutcome =
   { readonly outcome: 'transferred'; readonly row: StorageObject | null } | TransferRefusal
@@ -109,6 +115,28 @@ export interface RowsOutcome {
    */
   readonly isUncertain?: boolean
 }
+
+/** Two of the objects, at these indexes, are the same row. */
+export interface RepeatedObject {
+  readonly outcome: 'repeated'
+  readonly index: number
+  readonly earlier: number
+}
+
+/** The objects at these indexes, in ascending order, name no row. */
+export interface MissingObjects {
+  readonly outcome: 'missing'
+  readonly indexes: readonly number[]
+}
+
+export type KeepOutcome =
+  | {
+      readonly outcome: 'kept'
+      /** In the order of the objects. */
+      readonly rows: StorageObject[]
+    }
+  | RepeatedObject
+  | MissingObjects
 
 export interface PurgeDeletedOutcome {
   readonly dropped: number

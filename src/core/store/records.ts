@@ -37,7 +37,7 @@ export interface StorageObject extends ObjectReference {
   readonly filename: string | null
   /** Media type, 1..255 characters. */
   readonly contentType: string | null
-  /** Verified bytes; `null` until active. */
+  /** Verified bytes; `null` until active or arrived. */
   readonly size: number | null
   /** Bytes that the upload request declared; `null` once active. */
   readonly declaredSize: number | null
@@ -48,13 +48,17 @@ export interface StorageObject extends ObjectReference {
   readonly storageKey: string | null
   /** Multipart upload id while pending, 1..1024 characters. */
   readonly uploadId: string | null
-  /** When the reservation expires; `null` once active. */
+  /** When the reservation expires or, of an arrived attempt, the time for its check is over; `null` once active. */
   readonly expiresAt: Date | null
   readonly createdAt: Date
   /** Set by every change of the row. */
   readonly updatedAt: Date
   readonly confirmedAt: Date | null
   readonly deletedAt: Date | null
+  /** When an active object is gone, unless it is kept before. `null`: it stays. Always `null` in pending rows and in history. */
+  readonly temporaryUntil: Date | null
+  /** When the bytes of a pending attempt arrived that must be checked before it becomes active. Otherwise `null`. */
+  readonly arrivedAt: Date | null
 }
 
 /** The record as a browser sees it: without internal fields, and without fields that have no value. */
@@ -70,6 +74,10 @@ export interface DbClientObject extends Pick<StorageObject, 'id' | 'bucket' | 'k
   readonly route?: string
   /** The names that `db({ visibleMetadata })` shows, if the object has any of them. */
   readonly metadata?: ObjectMetadata
+  /** When the object is gone, unless it is kept before. ISO 8601, UTC. */
+  readonly temporaryUntil?: string
+  /** The bytes have arrived and are being checked. Only while pending. */
+  readonly checking?: true
 }
 
 /** One page of records. `nextCursor` is set only if there is another page. */
@@ -159,6 +167,8 @@ export function copyObject(row: StorageObject): StorageObject {
     updatedAt: new Date(row.updatedAt),
     confirmedAt: row.confirmedAt && new Date(row.confirmedAt),
     deletedAt: row.deletedAt && new Date(row.deletedAt),
+    temporaryUntil: row.temporaryUntil && new Date(row.temporaryUntil),
+    arrivedAt: row.arrivedAt && new Date(row.arrivedAt),
   }
 }
 
@@ -185,6 +195,8 @@ export function toClientObject(
     const metadata = visiblePart(object.metadata, visibleMetadata)
     if (metadata) shown.metadata = metadata
   }
+  if (object.temporaryUntil !== null) shown.temporaryUntil = object.temporaryUntil.toISOString()
+  if (object.arrivedAt !== null) shown.checking = true
   return shown
 }
 

@@ -1,5 +1,5 @@
 import { StorageError } from '../errors.js'
-import type { QuotaRefusal, Refusal } from './outcomes.js'
+import type { MissingObjects, QuotaRefusal, Refusal, RepeatedObject } from './outcomes.js'
 import { invalid, shown } from './validation/checks.js'
 import { MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from './validation/metadata.js'
 
@@ -8,6 +8,10 @@ export function refusalError(refusal: Refusal, sumField = 'size'): Error {
   switch (refusal.outcome) {
     case 'not-found':
       return new StorageError('OBJECT_NOT_FOUND')
+    case 'rejected':
+      return new StorageError('UPLOAD_REJECTED', {
+        ...(refusal.reason !== null && { params: { reason: refusal.reason } }),
+      })
     case 'key-conflict':
       return new StorageError('KEY_CONFLICT')
     case 'reused-id':
@@ -34,6 +38,15 @@ export function refusalError(refusal: Refusal, sumField = 'size'): Error {
       return new TypeError(`createStore: the driver returned an unknown outcome (got ${shown(outcome)}).`)
     }
   }
+}
+
+/** The error of a `keep` that was refused. */
+export function keepError(refusal: RepeatedObject | MissingObjects): StorageError {
+  if (refusal.outcome === 'missing') {
+    return new StorageError('OBJECT_NOT_FOUND', { params: { missing: refusal.indexes.join(',') } })
+  }
+  const { index, earlier } = refusal
+  return invalid(`objects[${index}].id`, `must not name the same object as objects[${earlier}].id.`)
 }
 
 function reused(field: string): StorageError {

@@ -161,6 +161,9 @@ export function nameOf({ type, object, previous }: LoggedEvent): string {
       return `transferred ${key} to ${scope}`
     case 'deleted':
       return `deleted ${key}`
+    case 'arrived':
+    case 'rejected':
+      return `${type} ${attemptId}`
   }
 }
 

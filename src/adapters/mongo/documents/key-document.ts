@@ -44,5 +44,7 @@ export function rowOf(document: KeyDocument, status: 'active' | 'pending'): Stor
 
 function trackedRow(document: KeyDocument, status: 'active' | 'pending'): TrackedRow | null {
   const row = rowOf(document, status)
-  return row && { ...row, writableUntil: document[status]!.writableUntil }
+  if (!row) return null
+  const { writableUntil, temporarySeconds = null, checkSeconds = null } = document[status]!
+  return { ...row, writableUntil, temporarySeconds, checkSeconds }
 }

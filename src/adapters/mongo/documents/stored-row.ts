@@ -57,5 +57,7 @@ export function readRow(
     updatedAt: row.updatedAt,
     confirmedAt: row.confirmedAt ?? null,
     deletedAt,
+    temporaryUntil: row.temporaryUntil ?? null,
+    arrivedAt: row.arrivedAt ?? null,
   }
 }

@@ -17,7 +17,7 @@ export interface Argument<Command> {
   readonly valueOf: (command: Command) => unknown
 }
 
-const TYPES: Readonly<Record<Exclude<FieldKind, 'quota' | 'position' | 'texts'>, string>> = {
+const TYPES: Readonly<Record<Exclude<FieldKind, 'quota' | 'position' | 'list'>, string>> = {
   text: 'text',
   id: 'uuid',
   number: 'bigint',
@@ -33,7 +33,7 @@ const NOW: Argument<{ readonly now: Date }> = { name: 'now', type: TYPES.date, v
 /** Returns an argument for each field, in order. The two limits of a quota are arguments of their own. */
 function fieldsOf<List extends Fields>(list: List): readonly Argument<ReadOf<List>>[] {
   return Object.entries(list).flatMap(([field, { kind }]): Argument<Record<string, unknown>>[] => {
-    if (kind === 'position' || kind === 'texts') return []
+    if (kind === 'position' || kind === 'list') return []
     if (kind !== 'quota') {
       return [{ name: snakeCase(field), type: TYPES[kind], valueOf: (command) => command[field] }]
     }

@@ -7,7 +7,7 @@ import {
   checkObject,
   checkText,
   invalid,
-  LATEST_DATE,
+  secondsAfter,
   shown,
   unknownField,
 } from '../validation/checks.js'
@@ -15,11 +15,11 @@ import {
   boolean,
   cursor,
   integer,
+  listOf,
   optional,
   PAGE,
   readQuery,
   text,
-  texts,
   type InputOf,
   type ReadOf,
 } from './fields.js'
@@ -45,7 +45,7 @@ const CLAIM_EVENTS = {
    * Owners whose events come after those of all others, at most 1000. A store finds others among the 250 events that are due
    * first. Has no effect with `key`.
    */
-  lastScopes: optional(texts('scope', MAX_LAST_SCOPES), () => []),
+  lastScopes: optional(listOf(text('scope'), MAX_LAST_SCOPES), () => []),
 }
 export interface ClaimEventsInput extends InputOf<typeof CLAIM_EVENTS> {}
 export interface ClaimEventsCommand {
@@ -67,14 +67,9 @@ export function claimEventsCommand(input: ClaimEventsInput | undefined, now: Dat
   if (key === null && bucket !== null) throw invalid('key', 'must be given together with bucket.')
   const reference = bucket !== null && key !== null ? { bucket, key } : null
   return {
-    ...{ limit, reference, attempted, now, until: endOfClaim(claimSeconds, now) },
+    ...{ limit, reference, attempted, now, until: secondsAfter(now, claimSeconds) },
     lastScopes: reference ? [] : lastScopes,
   }
-}
-
-/** Databases accept no date after the last one. */
-function endOfClaim(seconds: number, now: Date): Date {
-  return new Date(Math.min(now.getTime() + seconds * 1000, LATEST_DATE))
 }
 
 /** Names an event and the claim of the caller. Either may be any text of at most 100 characters. */
@@ -101,8 +96,8 @@ export interface SettleEventsCommand {
 }
 
 /** Callers may pass whole events. */
-const EXTENDED_NAMES = namesOf<StoredEvent>({
-  ...{ id: true, type: true, object: true, previous: true, createdAt: true },
+const EXTENDED_NAMES = namesOf<StoredEvent & Pick<Extract<StoredEvent, { type: 'rejected' }>, 'reason'>>({
+  ...{ id: true, type: true, object: true, previous: true, createdAt: true, reason: true },
   ...{ attempts: true, claim: true, hasNext: true },
 })
 const SETTLED_NAMES = new Set([...EXTENDED_NAMES, 'retryAt' satisfies keyof SettleEventInput])
@@ -132,7 +127,10 @@ export function extendClaimsCommand(
   now: Date,
 ): ExtendClaimsCommand {
   const { claimSeconds } = readQuery(EXTEND_CLAIMS, checkObject('options', options ?? {}))
-  return { entries: checkEntries(entries, EXTENDED_NAMES, eventClaim), until: endOfClaim(claimSeconds, now) }
+  return {
+    entries: checkEntries(entries, EXTENDED_NAMES, eventClaim),
+    until: secondsAfter(now, claimSeconds),
+  }
 }
 
 function checkEntries<Entry extends EventClaim>(

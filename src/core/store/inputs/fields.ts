@@ -26,9 +26,9 @@ import {
   MAX_METADATA_ENTRIES,
 } from '../validation/metadata.js'
 
-/** What a field holds, for those who store it. Only reads have a `position`, and only claims of events have `texts`. */
+/** What a field holds, for those who store it. Only reads have a `position`, and only calls for many rows or owners a `list`. */
 export type FieldKind =
-  'text' | 'texts' | 'id' | 'number' | 'date' | 'boolean' | 'metadata' | 'quota' | 'position'
+  'text' | 'list' | 'id' | 'number' | 'date' | 'boolean' | 'metadata' | 'quota' | 'position'
 
 /** One field of an input: what callers pass (`Given`) and what drivers receive (`Read`). */
 export interface Field<Given, Read, IsRequired extends boolean = boolean> {
@@ -92,7 +92,7 @@ const RECORD_NAMES = namesOf<StorageObject>({
   ...{ id: true, attemptId: true, scope: true, bucket: true, key: true, status: true, route: true },
   ...{ filename: true, contentType: true, size: true, declaredSize: true, eTag: true, metadata: true },
   ...{ storageKey: true, uploadId: true, expiresAt: true, createdAt: true, updatedAt: true },
-  ...{ confirmedAt: true, deletedAt: true },
+  ...{ confirmedAt: true, deletedAt: true, temporaryUntil: true, arrivedAt: true },
 })
 
 /** The fields that a call has, and those that its input may have. */
@@ -162,19 +162,48 @@ export function text(limits: TextField): RequiredField<string> {
   return required('text', schema, (name, value) => checkText(limits, value, name))
 }
 
-/** At most `max` texts. Errors name the text. */
-export function texts(limits: TextField, max: number): RequiredField<readonly string[]> {
-  const schema = { type: 'array', maxItems: max, items: text(limits).schema }
-  return required('texts', schema, (name, value) => {
+/** At most `max` values, and at least `min`. Errors name the item. */
+export function listOf<Given, Read>(
+  item: RequiredField<Given, Read>,
+  max: number,
+  min = 0,
+): RequiredField<readonly Given[], readonly Read[]> {
+  const schema = { type: 'array', ...(min > 0 && { minItems: min }), maxItems: max, items: item.schema }
+  const read = (value: unknown, name: string, now: Date) => {
     if (!Array.isArray(value)) throw invalid(name, `must be an array (got ${shown(value)}).`)
     if (value.length > max) throw invalid(name, `must have at most ${max} items (got ${value.length}).`)
+    if (value.length < min) throw invalid(name, `must have at least ${min} item (got ${value.length}).`)
     // Not `map`, which would skip the holes of a sparse array.
-    return Array.from(value, (item: unknown, index) => checkText(limits, item, `${name}[${index}]`))
+    return Array.from(value, (one: unknown, index) => item.read(one, `${name}[${index}]`, now))
+  }
+  return { kind: 'list', schema, isRequired: true, read }
+}
+
+/** An object with these fields, such as a whole row (`Item`). Other fields are refused, and errors name the field of the item. */
+export function item<Item>() {
+  return <const List extends Fields>(list: List): RequiredField<Item, ReadOf<List>> => ({
+    kind: 'list',
+    schema: { type: 'object' },
+    isRequired: true,
+    read(value, name, now) {
+      const given = checkObject(name, value)
+      const { own, known } = namesIn(list)
+      const unknown = unknownName(given, known)
+      if (unknown !== null) throw unknownField(unknown, own, `${name}.`)
+      const values = Object.keys(list).map((field) => [
+        field,
+        list[field]!.read(given[field], `${name}.${field}`, now),
+      ])
+      return Object.fromEntries(values) as ReadOf<List>
+    },
   })
 }
 
 export const oneOf = <const Value extends string>(allowed: readonly Value[]) =>
   required('text', { type: 'string', enum: allowed }, (name, value) => checkOneOf(name, value, allowed))
+
+/** What a removal does to the row. */
+export const removeMode = optional(oneOf(['soft', 'hard']), (): 'soft' | 'hard' => 'soft')
 
 export const integer = (min: number, max: number) =>
   required('number', { type: 'integer', minimum: min, maximum: max }, (name, value) =>

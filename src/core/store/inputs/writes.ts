@@ -7,7 +7,6 @@ import {
   futureDate,
   metadata,
   metadataChanges,
-  oneOf,
   optional,
   quota,
   readCommand,
@@ -15,12 +14,15 @@ import {
   REFERENCE,
   refuseBothMetadata,
   refuseUnknown,
+  removeMode,
   size,
   text,
   type CommandOf,
   type InputOf,
   type ReadOf,
 } from './fields.js'
+import { temporarySeconds } from './temporary.js'
+import { checkSeconds } from './verdicts.js'
 
 export const RESERVE = {
   /**
@@ -44,9 +46,28 @@ export const RESERVE = {
   /** `false` refuses a key that has an active row. Default `true`. */
   overwrite: optional(boolean, () => true),
   quota,
+  /**
+   * Makes the object temporary: it is gone this many seconds after its confirm, 1 to 31,536,000, unless it is kept before. Has no effect
+   * where the attempt replaces an object that stays.
+   */
+  temporarySeconds: optional(temporarySeconds),
+  /**
+   * Makes `confirm` mark the attempt as arrived, for a check within this many seconds, 60 to 2,592,000, instead of making it
+   * active. Needs a `storageKey`.
+   */
+  checkSeconds: optional(checkSeconds),
 }
 export interface ReserveInput extends InputOf<typeof RESERVE> {}
 export interface ReserveCommand extends CommandOf<typeof RESERVE> {}
+
+export function reserveCommand(input: ReserveInput, now: Date): ReserveCommand {
+  const command = readCommand(RESERVE, input, now)
+  // Without one the bytes are at the key of the active object, which would show them before they are checked.
+  if (command.checkSeconds !== null && command.storageKey === null) {
+    throw invalid('storageKey', 'must be given together with checkSeconds.')
+  }
+  return command
+}
 
 export const CONFIRM = {
   ...REFERENCE,
@@ -60,6 +81,8 @@ export const CONFIRM = {
   contentType: optional(text('contentType')),
   /** Limits the growth beyond the reservation. */
   quota,
+  /** Makes an arrived attempt active, after its check. Default `false`. */
+  accept: optional(boolean, () => false),
 }
 export interface ConfirmInput extends InputOf<typeof CONFIRM> {}
 export interface ConfirmCommand extends CommandOf<typeof CONFIRM> {}
@@ -83,7 +106,7 @@ export const REMOVE = {
   /** Only this attempt: removes nothing if another one has taken its place. The id of a pending attempt removes only that row. */
   attemptId: optional(attemptId),
   /** `soft` keeps the row as history, `hard` deletes it. Default `soft`. */
-  mode: optional(oneOf(['soft', 'hard']), () => 'soft'),
+  mode: removeMode,
 }
 export interface RemoveInput extends InputOf<typeof REMOVE> {}
 export interface RemoveCommand extends CommandOf<typeof REMOVE> {}
@@ -111,6 +134,8 @@ export const CHANGES = {
   metadata: optional(metadata),
   /** That of the bytes, if something has stored the same bytes anew, such as a copy of the bucket. */
   eTag: optional(text('eTag')),
+  /** Makes the object temporary: it is gone this many seconds from now, 1 to 31,536,000. `null`: it stays. */
+  temporarySeconds: optional(temporarySeconds),
 }
 const UPDATE_INPUT = { ...UPDATE, ...CHANGES }
 type Changes = { readonly [Name in keyof typeof CHANGES]: InputOf<typeof CHANGES>[Name] }
@@ -121,8 +146,9 @@ type SetMetadata = Pick<InputOf<typeof UPDATE>, 'setMetadata'>
 type AtLeast<Name extends keyof Changes> = Required<Pick<Changes, Name>> & Partial<Changes>
 
 /**
- * Sets at least one of `filename`, `contentType`, `metadata`, `setMetadata` and `eTag`. A field that is left out or `undefined` keeps
- * its value. One of the five must be named, even if its value may be `undefined`; a call in which all five are is refused.
+ * Sets at least one of `filename`, `contentType`, `metadata`, `setMetadata`, `eTag` and `temporarySeconds`. A field that is left out or
+ * `undefined` keeps its value. One of the six must be named, even if its value may be `undefined`; a call in which all six are is
+ * refused.
  */
 export type UpdateInput = InputOf<typeof UPDATE> &
   (
@@ -130,6 +156,7 @@ export type UpdateInput = InputOf<typeof UPDATE> &
     | AtLeast<'contentType'>
     | AtLeast<'metadata'>
     | AtLeast<'eTag'>
+    | AtLeast<'temporarySeconds'>
     | (Required<SetMetadata> & Partial<Changes>)
   )
 
@@ -144,7 +171,10 @@ export function updateCommand(input: UpdateInput, now: Date): UpdateCommand {
   const { setMetadata, ...target } = readFields(UPDATE, input, now)
   const names = (Object.keys(CHANGES) as (keyof typeof CHANGES)[]).filter((name) => input[name] !== undefined)
   if (names.length === 0 && setMetadata === null) {
-    throw invalid('input', 'must have at least one of filename, contentType, metadata, setMetadata and eTag.')
+    throw invalid(
+      'input',
+      'must have at least one of filename, contentType, metadata, setMetadata, eTag and temporarySeconds.',
+    )
   }
   refuseBothMetadata(names.includes('metadata'), setMetadata)
   const changes = names.map((name) => [name, CHANGES[name].read(input[name], name, now)])

@@ -1,11 +1,23 @@
 import type { RecordedChange } from '../events.js'
-import type { Leftover, ScopeUsage, StorageObject } from '../records.js'
+import type { Leftover, ObjectReference, ScopeUsage, StorageObject } from '../records.js'
 import { usageOfKey } from './usage.js'
 
-/** A row with the field that only drivers need. Leave it out of the rows and events that you return. */
+/** A row with the fields that only drivers need. Leave them out of the rows and events that you return. */
 export interface TrackedRow extends StorageObject {
-  /** The `expiresAt` of the row's attempt. Until then an upload URL may still write to its `storageKey`. */
+  /** The `expiresAt` that the row's attempt began with. Until then an upload URL may still write to its `storageKey`. */
   readonly writableUntil: Date
+  /** The term of a pending attempt that makes its object temporary. `null` once active. */
+  readonly temporarySeconds: number | null
+  /** The term of a pending attempt that has its bytes checked. `null` once active. */
+  readonly checkSeconds: number | null
+}
+
+/** The verdict on an attempt, which `confirm` reports for an hour. */
+export interface Rejection extends ObjectReference {
+  readonly attemptId: string
+  readonly scope: string
+  readonly rejectedAt: Date
+  readonly reason: string | null
 }
 
 /** The live rows of one key, both of the same scope. */
@@ -28,8 +40,10 @@ export interface KeyChange {
   readonly history: StorageObject | null
   /** The leftovers to store, each in place of one of the same attempt. */
   readonly leftovers: readonly Leftover[]
-  /** The event to record if events are on. `null` if no active object changed. */
+  /** The event to record if events are on. `null` if no active object changed, and no attempt arrived or was rejected. */
   readonly event: RecordedChange | null
+  /** The rejection to remember, in place of one of the same attempt. Only a `reject` has one. */
+  readonly rejection?: Rejection
   /** The row to return. */
   readonly row: StorageObject
 }
@@ -39,6 +53,8 @@ export interface Unchanged<Row extends StorageObject | null> {
   readonly outcome: 'unchanged'
   readonly row: Row
 }
+
+export const UNCHANGED: Unchanged<null> = { outcome: 'unchanged', row: null }
 
 /** Returns the scope of a key's live rows, or `null` if there are none. */
 export function scopeOf({ active, pending }: LiveRows): string | null {
@@ -50,8 +66,19 @@ export function usageOf({ active, pending }: LiveRows): ScopeUsage {
   return usageOfKey(active, pending)
 }
 
+/** Returns whether the bytes of an attempt have arrived and wait for their check. */
+export function hasArrived(pending: TrackedRow | null): pending is TrackedRow & { readonly arrivedAt: Date } {
+  return pending !== null && pending.arrivedAt !== null
+}
+
+/** Returns whether a reservation has expired. One whose bytes have arrived never does. */
 export function hasExpired(pending: StorageObject, now: Date): boolean {
-  return pending.expiresAt !== null && pending.expiresAt <= now
+  return pending.arrivedAt === null && pending.expiresAt !== null && pending.expiresAt <= now
+}
+
+/** Returns whether the end of an active row has come, so that no call may bring it back. */
+export function isPastEnd({ temporaryUntil }: StorageObject, now: Date): boolean {
+  return temporaryUntil !== null && temporaryUntil <= now
 }
 
 /** Returns the leftover of a row that is no longer live, if it may have bytes or an upload in the bucket. */

@@ -2,14 +2,18 @@ import type { AdoptCommand, Confirmed, KnownBytes, Refusal, RowOutcome, StoreDri
 import { copyObject, type ScopeUsage, type StorageObject } from '../records.js'
 import { scopeOf, type KeyChange, type LiveRows, type Unchanged } from './change.js'
 import * as plans from './plans.js'
+import * as temporary from './temporary.js'
+import { planReject } from './verdicts.js'
 import { NO_USAGE } from './usage.js'
 
-/** The writes of one key, as methods of a driver. A purge of many keys has one for each. */
+/** The writes of one key, as methods of a driver. `purgeExpired`, `keep` and `endTemporary` have one for each key. */
 interface KeyWrites extends Pick<
   StoreDriver,
-  'reserve' | 'setUploadId' | 'confirm' | 'release' | 'adopt' | 'update' | 'transfer' | 'remove'
+  'reserve' | 'setUploadId' | 'confirm' | 'release' | 'adopt' | 'update' | 'transfer' | 'remove' | 'reject'
 > {
   purge(command: plans.PurgeCommand): Promise<RowOutcome>
+  keepOne(command: temporary.KeepOneCommand): Promise<RowOutcome>
+  endOne(command: temporary.EndOneCommand): Promise<RowOutcome>
 }
 
 /** A write of one key. */
@@ -59,6 +63,12 @@ export function decide(write: KeyWrite, { live, usage, known }: WriteState): Dec
       return plans.planTransfer(live, usage(write.command.to), write.command)
     case 'remove':
       return plans.planRemove(live, write.command)
+    case 'reject':
+      return planReject(live, write.command)
+    case 'keepOne':
+      return temporary.planKeepOne(live, write.command)
+    case 'endOne':
+      return temporary.planEndOne(live, write.command)
   }
 }
 
@@ -81,6 +91,10 @@ export function outcomeOf(write: KeyWrite, decision: Decision): object {
   switch (decision.outcome) {
     case 'change':
     case 'unchanged': {
+      // Ending an object returns the row only if that is removed, and not if it is kept.
+      if (write.kind === 'endOne' && !(decision.outcome === 'change' && decision.after.active === null)) {
+        return { row: null }
+      }
       const row = decision.row && copyObject(decision.row)
       const outcome = DONE[write.kind]
       if (outcome === undefined) return { row }
@@ -98,7 +112,9 @@ export function outcomeOf(write: KeyWrite, decision: Decision): object {
 function howConfirmed(decision: Done): Pick<Confirmed, 'isRepeat' | 'replaced'> {
   if (decision.outcome === 'unchanged') return { isRepeat: true, replaced: null }
   const { active } = decision.before
-  return { isRepeat: false, replaced: active && copyObject(active) }
+  // An arrival leaves the active row in its place.
+  const replaced = active === decision.after.active ? null : active
+  return { isRepeat: false, replaced: replaced && copyObject(replaced) }
 }
 
 /** Returns the scopes that a write touched, if it is one that may end the expired reservation of another scope. */

@@ -2,13 +2,17 @@ import type * as driver from '../driver.js'
 import type { RecordedChange } from '../events.js'
 import type { ObjectReference, ScopeUsage, StorageObject } from '../records.js'
 import { mergeMetadata, refuseExcess, sameMetadata } from './metadata.js'
+import { secondsAfter } from '../validation/checks.js'
 import { NO_USAGE, refuseGrowth } from './usage.js'
 import {
   endOfAttempt,
+  hasArrived,
   hasExpired,
+  isPastEnd,
   leftoverOf,
   NOTHING_LIVE,
   scopeOf,
+  UNCHANGED,
   usageOf,
   type KeyChange,
   type LiveRows,
@@ -18,8 +22,6 @@ import {
 
 // Each plan decides the method of `StoreDriver` with its name. The order of refusals is part of that contract.
 // `usage` is that of the scope that may grow.
-
-const UNCHANGED: Unchanged<null> = { outcome: 'unchanged', row: null }
 
 export function planReserve(
   before: LiveRows,
@@ -36,9 +38,10 @@ export function planReserve(
   if (command.storageKey !== null && [active?.storageKey, pending?.storageKey].includes(command.storageKey)) {
     return { outcome: 'reused-storage-key' }
   }
-  if (active !== null && !overwrite) return { outcome: 'key-conflict' }
+  if (!overwrite && (active !== null || hasArrived(pending))) return { outcome: 'key-conflict' }
 
-  const row: TrackedRow = { ...attemptRow(command), writableUntil: command.expiresAt }
+  const { expiresAt: writableUntil, temporarySeconds, checkSeconds } = command
+  const row: TrackedRow = { ...attemptRow(command), writableUntil, temporarySeconds, checkSeconds }
   const after: LiveRows = { active, pending: row }
   const refusal = refuseGrowth(usage, mine ? usageOf(before) : NO_USAGE, usageOf(after), quota)
   if (refusal) return refusal
@@ -70,6 +73,8 @@ export function attemptRow(command: driver.ReserveCommand): StorageObject {
     updatedAt: new Date(command.now),
     confirmedAt: null,
     deletedAt: null,
+    temporaryUntil: null,
+    arrivedAt: null,
   }
 }
 
@@ -78,7 +83,7 @@ export function planSetUploadId(
   { id, uploadId, now }: driver.SetUploadIdCommand,
 ): KeyChange | Unchanged<StorageObject> | driver.SetUploadIdRefusal {
   const { active, pending } = before
-  if (pending?.id !== id) return { outcome: 'not-found' }
+  if (pending?.id !== id || hasArrived(pending)) return { outcome: 'not-found' }
   if (pending.uploadId === uploadId) return { outcome: 'unchanged', row: pending }
   if (pending.uploadId !== null) return { outcome: 'other-upload' }
   const row: TrackedRow = { ...pending, uploadId, updatedAt: now }
@@ -92,13 +97,40 @@ export function planConfirm(
   command: driver.ConfirmCommand,
 ): KeyChange | Unchanged<StorageObject> | driver.ConfirmRefusal {
   const { active, pending } = before
-  const { id, scope, size, eTag, contentType, quota, now } = command
+  const { id, scope, accept } = command
   if (scope !== null && scope !== scopeOf(before)) return { outcome: 'not-found' }
-  if (pending === null || (id !== null && pending.id !== id)) {
-    return active !== null && isRepeat(active, command)
-      ? { outcome: 'unchanged', row: active }
-      : { outcome: 'not-found' }
+  const isArrived = hasArrived(pending)
+  if (accept && isArrived && matches(pending, command)) return activation(before, pending, command)
+  if (pending === null || isArrived || accept || (id !== null && pending.id !== id)) {
+    const repeated = [isArrived && !accept ? pending : null, active].find(
+      (row) => row && matches(row, command),
+    )
+    return repeated ? { outcome: 'unchanged', row: repeated } : { outcome: 'not-found' }
   }
+  const { checkSeconds } = pending
+  const change =
+    checkSeconds === null
+      ? activation(before, pending, command)
+      : arrival(before, pending, checkSeconds, command)
+  return refuseGrowth(usage, usageOf(before), usageOf(change.after), command.quota) ?? change
+}
+
+/** Returns whether a confirm that names no attempt in progress repeats the one that led to this row. */
+function matches(row: StorageObject, { id, size, eTag }: driver.ConfirmCommand): boolean {
+  if (row.size !== size) return false
+  if (id !== null) return row.attemptId === id && (eTag === null || row.eTag === eTag)
+  return eTag !== null && row.eTag === eTag
+}
+
+function activation(
+  before: LiveRows,
+  pending: TrackedRow,
+  { size, eTag, contentType, now }: driver.ConfirmCommand,
+): KeyChange {
+  const { active } = before
+  const { temporarySeconds } = pending
+  // A replacement never gives an end to an object that stays.
+  const isTemporary = temporarySeconds !== null && (active === null || active.temporaryUntil !== null)
   const row: TrackedRow = {
     ...pending,
     // A replacement keeps id and creation time, so the object keeps its position in every list.
@@ -106,26 +138,44 @@ export function planConfirm(
     createdAt: active?.createdAt ?? pending.createdAt,
     status: 'active',
     size,
-    eTag,
+    eTag: eTag ?? pending.eTag,
     contentType: contentType ?? pending.contentType,
     declaredSize: null,
     uploadId: null,
     expiresAt: null,
     updatedAt: now,
     confirmedAt: now,
+    temporaryUntil: isTemporary ? secondsAfter(now, temporarySeconds) : null,
+    arrivedAt: null,
+    temporarySeconds: null,
+    checkSeconds: null,
   }
   const after: LiveRows = { active: row, pending: null }
-  const refusal = refuseGrowth(usage, usageOf(before), usageOf(after), quota)
-  if (refusal) return refusal
   const leftovers = leftoverOf(active, now)
   const event: RecordedChange = { type: 'activated', object: row, previous: active }
   return { outcome: 'change', before, after, history: null, leftovers, event, row }
 }
 
-function isRepeat(active: StorageObject, { id, size, eTag }: driver.ConfirmCommand): boolean {
-  if (active.size !== size) return false
-  if (id !== null) return active.attemptId === id && (eTag === null || active.eTag === eTag)
-  return eTag !== null && active.eTag === eTag
+function arrival(
+  before: LiveRows,
+  pending: TrackedRow,
+  checkSeconds: number,
+  { size, eTag, contentType, now }: driver.ConfirmCommand,
+): KeyChange {
+  const { active } = before
+  const row: TrackedRow = {
+    ...pending,
+    size,
+    eTag,
+    contentType: contentType ?? pending.contentType,
+    uploadId: null,
+    expiresAt: secondsAfter(now, checkSeconds),
+    updatedAt: now,
+    arrivedAt: now,
+  }
+  const after: LiveRows = { active, pending: row }
+  const event: RecordedChange = { type: 'arrived', object: row, previous: active }
+  return { outcome: 'change', before, after, history: null, leftovers: [], event, row }
 }
 
 export function planRelease(
@@ -206,7 +256,11 @@ function adoptedRow({ now, ...fields }: driver.AdoptCommand): TrackedRow {
     updatedAt: now,
     confirmedAt: now,
     deletedAt: null,
+    temporaryUntil: null,
+    arrivedAt: null,
     writableUntil: now,
+    temporarySeconds: null,
+    checkSeconds: null,
   }
 }
 
@@ -216,20 +270,40 @@ export function planUpdate(
 ): KeyChange | Unchanged<StorageObject | null> | driver.MetadataRefusal {
   const { active, pending } = before
   if (active === null || (scope !== null && active.scope !== scope)) return UNCHANGED
-  if (attemptId !== null && active.attemptId !== attemptId) return UNCHANGED
+  if (isPastEnd(active, now) || (attemptId !== null && active.attemptId !== attemptId)) return UNCHANGED
+  const { temporarySeconds, ...described } = changes
   const merged = setMetadata && { metadata: mergeMetadata(active.metadata, setMetadata) }
   const refusal = merged && refuseExcess(merged.metadata)
   if (refusal) return refusal
-  const row: TrackedRow = { ...active, ...changes, ...merged, updatedAt: now }
+  const row: TrackedRow = {
+    ...active,
+    ...described,
+    ...merged,
+    ...endFrom(now, temporarySeconds),
+    updatedAt: now,
+  }
   if (sameDescription(active, row)) return { outcome: 'unchanged', row: active }
   const after: LiveRows = { active: row, pending }
   const event: RecordedChange = { type: 'updated', object: row, previous: active }
   return { outcome: 'change', before, after, history: null, leftovers: [], event, row }
 }
 
+/** Returns the end that an update sets: `null` clears it, and `undefined` sets none. */
+function endFrom(
+  now: Date,
+  seconds: number | null | undefined,
+): Partial<Pick<StorageObject, 'temporaryUntil'>> {
+  if (seconds === undefined) return {}
+  return { temporaryUntil: seconds === null ? null : secondsAfter(now, seconds) }
+}
+
 function sameDescription(a: StorageObject, b: StorageObject): boolean {
   const fields = ['filename', 'contentType', 'eTag'] as const
-  return fields.every((field) => a[field] === b[field]) && sameMetadata(a.metadata, b.metadata)
+  return (
+    fields.every((field) => a[field] === b[field]) &&
+    a.temporaryUntil?.getTime() === b.temporaryUntil?.getTime() &&
+    sameMetadata(a.metadata, b.metadata)
+  )
 }
 
 export function planTransfer(
@@ -238,9 +312,16 @@ export function planTransfer(
   { from, to, attemptId, quota, now }: driver.TransferCommand,
 ): KeyChange | Unchanged<StorageObject | null> | driver.TransferRefusal {
   const { active, pending } = before
-  if (active === null || (active.scope !== from && active.scope !== to)) return UNCHANGED
-  if (attemptId !== null && active.attemptId !== attemptId) return UNCHANGED
-  if (active.scope === to) return { outcome: 'unchanged', row: active }
+  const isFound =
+    active !== null &&
+    (active.scope === from || active.scope === to) &&
+    !isPastEnd(active, now) &&
+    (attemptId === null || active.attemptId === attemptId)
+  if (isFound && active.scope === to) return { outcome: 'unchanged', row: active }
+  if (hasArrived(pending) && pending.scope === from) {
+    if (isFound || attemptId === null || attemptId === pending.id) return { outcome: 'key-conflict' }
+  }
+  if (!isFound) return UNCHANGED
   const row: TrackedRow = { ...active, scope: to, updatedAt: now }
   const after: LiveRows = { active: row, pending: null }
   const refusal = refuseGrowth(usage, NO_USAGE, usageOf(after), quota)
@@ -260,10 +341,18 @@ export function planRemove(
     const named = pending !== null && (attemptId === null || pending.id === attemptId)
     return named ? endOfAttempt(before, pending, now) : UNCHANGED
   }
-  const deleted: StorageObject = { ...active, status: 'deleted', updatedAt: now, deletedAt: now }
-  const row = mode === 'soft' ? deleted : active
-  const history = mode === 'soft' ? deleted : null
   const leftovers = [...leftoverOf(active, now), ...leftoverOf(pending, now)]
+  return { ...removalOf(active, mode, now), before, after: NOTHING_LIVE, leftovers }
+}
+
+/** Returns the part of a removal that does not depend on the pending row. */
+export function removalOf(
+  active: TrackedRow,
+  mode: 'soft' | 'hard',
+  now: Date,
+): Pick<KeyChange, 'outcome' | 'history' | 'event' | 'row'> {
+  const deleted = { status: 'deleted', updatedAt: now, deletedAt: now, temporaryUntil: null } as const
+  const row: StorageObject = mode === 'soft' ? { ...active, ...deleted } : active
   const event: RecordedChange = { type: 'deleted', object: row, previous: null }
-  return { outcome: 'change', before, after: NOTHING_LIVE, history, leftovers, event, row }
+  return { outcome: 'change', history: mode === 'soft' ? row : null, event, row }
 }

@@ -6,13 +6,14 @@ export const NO_USAGE: ScopeUsage = { bytes: 0, files: 0, reservedBytes: 0, rese
 /** Returns what one key adds to the usage of its scope: its object, and the growth its pending upload reserves. */
 export function usageOfKey(
   active: Pick<StorageObject, 'size'> | null,
-  pending: Pick<StorageObject, 'declaredSize'> | null,
+  pending: Pick<StorageObject, 'size' | 'declaredSize'> | null,
 ): ScopeUsage {
   const bytes = active?.size ?? 0
   return {
     bytes,
     files: active ? 1 : 0,
-    reservedBytes: pending ? Math.max(0, (pending.declaredSize ?? 0) - bytes) : 0,
+    // The size of an arrived attempt is known, and may exceed what it declared.
+    reservedBytes: pending ? Math.max(0, (pending.size ?? pending.declaredSize ?? 0) - bytes) : 0,
     reservedFiles: pending && !active ? 1 : 0,
   }
 }

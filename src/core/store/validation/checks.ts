@@ -41,6 +41,11 @@ export const LATEST_DATE = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** The first millisecond of the year 1. Databases differ in how far back they reach, and no row is older than this. */
 const EARLIEST_DATE = new Date('0001-01-01T00:00:00.000Z').getTime()
 
+/** Returns a later date. Databases accept no date after the last one. */
+export function secondsAfter(date: Date, seconds: number): Date {
+  return new Date(Math.min(date.getTime() + seconds * 1000, LATEST_DATE))
+}
+
 // Each check returns the value, or throws a StorageError `VALIDATION_ERROR` that names the field and what is allowed.
 
 export function checkInteger(field: string, value: unknown, min: number, max: number): number {
@@ -112,6 +117,7 @@ export const TEXT_LIMITS = {
   eTag: { max: 255, unit: 'characters' },
   eventId: { max: 100, unit: 'characters' },
   claim: { max: 100, unit: 'characters' },
+  reason: { max: 500, unit: 'characters' },
 } as const
 
 export type TextField = keyof typeof TEXT_LIMITS
