@@ -9,6 +9,7 @@ import {
   storeInput,
   storeCall,
   type Mutants,
+  NO_TERMS,
   referenceOf,
 } from './mutant.js'
 
@@ -25,6 +26,7 @@ export const attemptMutants: Mutants = {
         expiresAt: pending.expiresAt!,
         overwrite: true,
         quota: NO_QUOTA,
+        ...NO_TERMS,
       })
       return again.outcome === 'reserved' ? { outcome: 'set', row: again.row, scopes: [] } : result
     }),

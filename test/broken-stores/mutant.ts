@@ -252,6 +252,7 @@ export function updatedRow(result: UpdateOutcome): StorageObject | null {
 }
 
 export const NO_QUOTA = { maxBytes: null, maxFiles: null }
+export const NO_TERMS = { temporarySeconds: null, checkSeconds: null }
 
 type TrackedRow = NonNullable<Change['after']['active']>
 
@@ -266,7 +267,7 @@ export function overReplacements(broken: (active: TrackedRow, replaced: TrackedR
 
 type Recorded = Parameters<Tables['events']['record']>[0]
 /** A change that the contract may not allow. */
-type BrokenRecord = Pick<Recorded, 'type' | 'object' | 'previous'>
+type BrokenRecord = Pick<Recorded, 'type' | 'object' | 'previous'> & { readonly reason?: string | null }
 
 /** Replaces each change that the memory store records as an event, by any number of others. */
 export function overRecording(

@@ -9,6 +9,7 @@ import {
   storeInput,
   storeResult,
   type Mutants,
+  NO_TERMS,
   referenceOf,
 } from './mutant.js'
 
@@ -75,6 +76,7 @@ export const objectMutants: Mutants = {
           expiresAt: pending.expiresAt!,
           overwrite: true,
           quota: { maxBytes: null, maxFiles: null },
+          ...NO_TERMS,
           now: pending.createdAt,
         })
       }
@@ -214,7 +216,7 @@ export const objectMutants: Mutants = {
         const again = { declaredSize: declaredSize!, expiresAt: expiresAt!, overwrite: true }
         const quota = { maxBytes: null, maxFiles: null }
         await driver.forgetLeftover(pending.id)
-        await driver.reserve({ ...pending, ...again, quota, now: pending.createdAt })
+        await driver.reserve({ ...pending, ...again, ...NO_TERMS, quota, now: pending.createdAt })
       }
       return result
     }),

@@ -42,6 +42,8 @@ describe('a record', () => {
       readonly updatedAt: Date
       readonly confirmedAt: Date | null
       readonly deletedAt: Date | null
+      readonly temporaryUntil: Date | null
+      readonly arrivedAt: Date | null
     }>()
   })
 
@@ -66,6 +68,8 @@ describe('a record', () => {
       readonly declaredSize?: number
       readonly route?: string
       readonly metadata?: ObjectMetadata
+      readonly temporaryUntil?: string
+      readonly checking?: true
     }>()
     const known = { id: 'id', bucket: 'photos', key: 'a.png', status: 'active', createdAt: '' } as const
     expectTypeOf(known).toExtend<DbClientObject>()
@@ -94,7 +98,7 @@ describe('a record', () => {
 describe('an event', () => {
   interface Recorded {
     readonly id: string
-    readonly type: 'activated' | 'updated' | 'transferred' | 'deleted'
+    readonly type: StoredEventType
     readonly object: StorageObject
     readonly previous: StorageObject | null
     readonly createdAt: Date
@@ -103,7 +107,9 @@ describe('an event', () => {
   type PreviousOf<Event extends RecordedChange, Type> = Extract<Event, { readonly type: Type }>['previous']
 
   it('has its change, and the claim if it was claimed', () => {
-    expectTypeOf<StoredEventType>().toEqualTypeOf<Recorded['type']>()
+    expectTypeOf<StoredEventType>().toEqualTypeOf<
+      'activated' | 'updated' | 'transferred' | 'deleted' | 'arrived' | 'rejected'
+    >()
     expectTypeOf<Omit<StoredEvent, never>>().toEqualTypeOf<
       Omit<Recorded & { readonly claim: string; readonly hasNext: boolean }, never>
     >()
@@ -114,9 +120,10 @@ describe('an event', () => {
 
   it('has a previous row that follows from its type', () => {
     type Events = RecordedChange | StoredEvent | ListedEvent
-    expectTypeOf<PreviousOf<Events, 'activated'>>().toEqualTypeOf<StorageObject | null>()
+    expectTypeOf<PreviousOf<Events, 'activated' | 'arrived'>>().toEqualTypeOf<StorageObject | null>()
     expectTypeOf<PreviousOf<Events, 'updated' | 'transferred'>>().toEqualTypeOf<StorageObject>()
-    expectTypeOf<PreviousOf<Events, 'deleted'>>().toEqualTypeOf<null>()
+    expectTypeOf<PreviousOf<Events, 'deleted' | 'rejected'>>().toEqualTypeOf<null>()
+    expectTypeOf<Extract<Events, { readonly type: 'rejected' }>['reason']>().toEqualTypeOf<string | null>()
     const event = {} as StoredEvent
     if (event.type === 'transferred') expectTypeOf(event.previous.scope).toBeString()
     const { type, previous } = event

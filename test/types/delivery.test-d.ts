@@ -19,7 +19,7 @@ it('types the handler of events', () => {
     bucket: 'files',
     plugins,
     onEvent({ type, object, previous }, { signal }) {
-      expectTypeOf(type).toEqualTypeOf<'activated' | 'updated' | 'transferred' | 'deleted'>()
+      expectTypeOf(type).toEqualTypeOf<StoredEvent['type']>()
       expectTypeOf(object.key).toBeString()
       expectTypeOf(previous).toBeNullable()
       expectTypeOf(signal).toEqualTypeOf<AbortSignal>()

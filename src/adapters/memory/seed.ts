@@ -80,6 +80,10 @@ function seedRow(object: SeedObject, now: Date): TrackedRow {
   const createdAt = date('createdAt') ?? now
   const arrivedAt = only(pending, 'arrivedAt', date('arrivedAt'))
   const hasBytes = !pending || arrivedAt !== null
+  if (arrivedAt !== null) {
+    if (object.storageKey == null) throw invalid('storageKey', 'must be given together with arrivedAt.')
+    if (object.uploadId != null) throw invalid('uploadId', 'must not be given together with arrivedAt.')
+  }
   const expiresAt =
     only(pending, 'expiresAt', date('expiresAt')) ?? (pending ? new Date(now.getTime() + DAY) : null)
   const confirmedAt = only(!pending, 'confirmedAt', date('confirmedAt')) ?? (pending ? null : createdAt)
@@ -101,7 +105,7 @@ function seedRow(object: SeedObject, now: Date): TrackedRow {
     eTag: only(hasBytes, 'eTag', text('eTag')),
     metadata: optional(object.metadata, checkMetadata),
     storageKey: text('storageKey'),
-    uploadId: only(!hasBytes, 'uploadId', text('uploadId')),
+    uploadId: only(pending, 'uploadId', text('uploadId')),
     expiresAt,
     createdAt,
     updatedAt: date('updatedAt') ?? deletedAt ?? settledAt,

@@ -28,6 +28,8 @@ export function activeRow(fields: Partial<StorageObject> = {}): StorageObject {
     updatedAt: NOON,
     confirmedAt: NOON,
     deletedAt: null,
+    temporaryUntil: null,
+    arrivedAt: null,
     ...fields,
     id,
   }

@@ -45,6 +45,8 @@ describe('a seed record', () => {
       updatedAt: NOON,
       confirmedAt: NOON,
       deletedAt: null,
+      temporaryUntil: null,
+      arrivedAt: null,
     })
   })
 
@@ -85,8 +87,24 @@ describe('a seed record', () => {
       updatedAt: afterNoon(-1),
       confirmedAt: afterNoon(-3),
       deletedAt: afterNoon(-2),
+      temporaryUntil: null,
+      arrivedAt: null,
     }
     expect(await seeded(given).find(KEY)).toStrictEqual(given)
+  })
+
+  it('can be temporary, or wait for its check', async () => {
+    const temporaryUntil = afterNoon(-1)
+    const store = memoryAdapter({
+      now: () => NOON,
+      objects: [
+        { ...OWNED, temporaryUntil },
+        { ...OWNED, key: 'b', status: 'pending', arrivedAt: NOON, size: 5, storageKey: 'stored/b' },
+      ],
+    })
+    expect(await store.listTemporary()).toMatchObject([{ ...KEY, temporaryUntil }])
+    expect(await store.listArrived()).toMatchObject([{ key: 'b', size: 5, arrivedAt: NOON }])
+    expect(await store.getScopeUsage(OWNED.scope)).toMatchObject({ reservedBytes: 5 })
   })
 
   it('sets updatedAt to the latest of its dates', async () => {

@@ -27,6 +27,7 @@ export function confirmCommand(fields: Partial<ConfirmCommand> = {}): ConfirmCom
     eTag: null,
     contentType: null,
     quota: UNLIMITED,
+    accept: false,
     now: NOON,
     ...fields,
   }
