@@ -59,6 +59,11 @@ export function modelStore(now: () => Date, events = false): StorageObjectStore 
       model.madeId = attemptIdOf(Math.max(0, time || 0), ++madeIds)
       return settle(model.adopt(copyOf(input)))
     },
+    keep: async (input) => settle(model.keep(input)),
+    listTemporary: async (input) => settle(model.listTemporary(input)),
+    endTemporary: async (input) => settle(model.endTemporary(input)),
+    listArrived: async (input) => settle(model.listArrived(input)),
+    reject: async (input) => settle(model.reject(input)),
     findById: async (input) => settle(model.findById(input)),
     listScopes: async (input) => settle(model.listScopes(input)),
     listStored: async (input) => settle(model.listStored(input)),

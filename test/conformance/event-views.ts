@@ -26,7 +26,16 @@ export async function allEvents(store: StorageObjectStore): Promise<ListedEvent[
 }
 
 /** A change as a store reports it, which need not be one that the contract allows. */
-export type ReportedChange = Pick<StoredEvent, 'type' | 'object' | 'previous'>
+export type ReportedChange = Pick<StoredEvent, 'type' | 'object' | 'previous'> & {
+  readonly reason?: string | null
+}
+
+/** Returns the change that an event reports. Only a verdict has a reason. */
+export function changeOf(event: StoredEvent): ReportedChange {
+  const { type, object, previous } = event
+  return { type, object, previous, ...('reason' in event && { reason: event.reason }) }
+}
+
 type RecordedEvent = ReportedChange & Pick<StoredEvent, 'createdAt'>
 
 /** The events of each object in the order in which they could be claimed. No other call may run while they are taken. */
@@ -46,9 +55,7 @@ export class DrainedEvents {
     for (let claims = 0; claims < MAX_PAGES; claims++) {
       const claimed = await store.claimEvents({ limit: 1000 })
       if (claimed.length === 0) break
-      events.push(
-        ...claimed.map(({ type, object, previous, createdAt }) => ({ type, object, previous, createdAt })),
-      )
+      events.push(...claimed.map((event) => ({ ...changeOf(event), createdAt: event.createdAt })))
       const ids = claimed.map(({ id }) => id)
       const settled = await store.settleEvents(claimed.map(({ id, claim }) => ({ id, claim })))
       const found = difference(ids.sort(), settled.sort())

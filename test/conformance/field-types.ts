@@ -1,5 +1,6 @@
 import { isAttemptId } from './attempt-ids.js'
 import { isDate } from './is-date.js'
+import { RECORD_NAMES } from './record-names.js'
 
 /** The values that a field of an input accepts. */
 export interface FieldType {
@@ -75,6 +76,9 @@ export const attemptId: FieldType = {
 }
 
 export const size = integer(0, Number.MAX_SAFE_INTEGER, [-1, Number.MAX_SAFE_INTEGER + 1, []])
+export const temporarySeconds = integer(1, 31_536_000, [0, -1, 31_536_001])
+export const checkSeconds = integer(60, 2_592_000, [0, 59, 2_592_001])
+export const reason = characters(500)
 export const pageLimit = integer(1, 1000, [0, -1, 1001])
 
 export const objectStatus = oneOf(
@@ -187,6 +191,7 @@ const BAD_POSITIONS = [
   { id: 'a', expiresAt: new Date(0), attemptId: 'a', since: new Date(0) },
 ]
 export const expiredPosition = objectWith({ id: attemptId, expiresAt: date }, BAD_POSITIONS)
+export const temporaryPosition = objectWith({ id: attemptId, temporaryUntil: date }, BAD_POSITIONS)
 /** The position of a list by `since` or, with `dueBefore`, of one by `dueAt`. Scripts pass whole leftovers, which have both. */
 export const leftoverPosition = objectWith({ attemptId, since: orNull(date) }, BAD_POSITIONS)
 
@@ -257,3 +262,84 @@ function claims(fields: Readonly<Record<string, FieldType>>): FieldType {
 
 export const extendedClaims = claims({ id: token, claim: token })
 export const settledClaims = claims({ id: token, claim: token, retryAt: orNull(date) })
+
+interface ListedObjects {
+  readonly fields: Readonly<Record<string, FieldType>>
+  /** Returns what no two objects may share. Errors name the last field of it. */
+  readonly nameOf: (object: Readonly<Record<string, unknown>>) => string
+  readonly named: string
+  /** Returns a valid object by number. */
+  readonly example: (number: number) => Readonly<Record<string, unknown>>
+}
+
+const MOST_OBJECTS = 100
+
+/** A list of 1 to 100 objects. Errors name the object and its field, such as `objects[3].id`, or `objects`. */
+function objects({ fields, nameOf, named, example }: ListedObjects): FieldType {
+  const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+    typeof value === 'object' && value !== null
+  const isKnown = (name: string) => name in fields || RECORD_NAMES.includes(name)
+  const flawsOf = (value: unknown, index: number, all: readonly unknown[]): string[] => {
+    if (!isObject(value)) return [`objects[${index}]`]
+    const isRepeated = all.slice(0, index).some((other) => isObject(other) && nameOf(other) === nameOf(value))
+    const bad = [
+      ...(isRepeated ? [named] : []),
+      ...Object.keys(value).filter((name) => !isKnown(name) && value[name] != null),
+      ...Object.entries(fields).flatMap(([name, type]) =>
+        type.isValid(value[name], new Date()) ? [] : [name],
+      ),
+    ]
+    return bad.map((name) => `objects[${index}].${name}`)
+  }
+  const isLength = (length: number) => length >= 1 && length <= MOST_OBJECTS
+  return {
+    isValid: (value) => Array.isArray(value) && isLength(value.length) && value.flatMap(flawsOf).length === 0,
+    invalid: [
+      ...[5, 'a', true, {}, [], example(1), [null], [undefined], ['a'], [5]],
+      Array.from({ length: MOST_OBJECTS + 1 }, (_, index) => example(index)),
+      [example(1), example(2), example(1)],
+      [example(1), { ...example(2), scopes: 'alice' }],
+      ...Object.entries(fields).flatMap(([name, type]) =>
+        type.invalid.map((bad) => [example(1), { ...example(2), [name]: bad }]),
+      ),
+    ],
+    fieldsOf: (value) =>
+      Array.isArray(value) && isLength(value.length) ? value.flatMap(flawsOf) : ['objects'],
+  }
+}
+
+const idOf = (number: number) => `0199a000-0000-7000-8000-${String(number).padStart(12, '0')}`
+
+export const keptObjects = objects({
+  fields: { id: attemptId, attemptId: orNull(attemptId) },
+  nameOf: ({ id }) => String(id),
+  named: 'id',
+  example: (number) => ({ id: idOf(number) }),
+})
+
+export const endedObjects = objects({
+  fields: { bucket: name, key: objectKey, id: attemptId, attemptId, temporaryUntil: date },
+  nameOf: ({ bucket, key }) => JSON.stringify([String(bucket), String(key)]),
+  named: 'key',
+  example(number) {
+    const id = idOf(number)
+    return { bucket: 'bucket', key: `key ${number}`, id, attemptId: id, temporaryUntil: new Date(0) }
+  },
+})
+
+/** A list of at most 100 ids. Errors name the list or one of its items. */
+export const keptIds: FieldType = {
+  isValid: (value, now) =>
+    Array.isArray(value) &&
+    value.length <= MOST_OBJECTS &&
+    value.every((item) => attemptId.isValid(item, now)),
+  invalid: [
+    ...[5, 'a', true, {}, [null], [undefined]],
+    Array.from({ length: MOST_OBJECTS + 1 }, (_, number) => idOf(number)),
+    ...attemptId.invalid.map((bad) => [bad]),
+  ],
+  fieldsOf(value) {
+    if (!Array.isArray(value) || value.length > MOST_OBJECTS) return ['keep']
+    return value.flatMap((item, index) => (attemptId.isValid(item, new Date()) ? [] : [`keep[${index}]`]))
+  },
+}

@@ -11,7 +11,7 @@ import { EARLY_IDS, attemptIdOf } from './attempt-ids.js'
 import type { ManualClock } from './clock.js'
 import { HOUR } from './clock.js'
 import type { EmptyStore } from './store-factory.js'
-import type { ReportedChange } from './event-views.js'
+import { changeOf, type ReportedChange } from './event-views.js'
 import type { Place, PlaceOption } from './place.js'
 
 /** Cases by title. Each title is a sentence of the contract, with the title of its group in front. */
@@ -34,6 +34,7 @@ export class Given {
   /** The key that the shortcuts use by default. */
   readonly at: ObjectReference = { bucket: 'bucket', key: 'key' }
   #ids = 0
+  #arrivals = 0
 
   constructor({ store, clock, place }: EmptyStore) {
     this.store = store
@@ -61,6 +62,26 @@ export class Given {
   ): Promise<StorageObject> {
     const { bucket, key, id, declaredSize } = await this.reserve(changes)
     return this.store.confirm({ bucket, key, id, size: declaredSize ?? 0, ...verified })
+  }
+
+  /** Reserves a key for an upload that must be checked, and confirms it, so that it arrives. */
+  async arrive(
+    changes: Partial<ReserveInput> = {},
+    verified: Partial<ConfirmInput> = {},
+  ): Promise<StorageObject> {
+    const { key = this.at.key } = changes
+    return this.activate(
+      { storageKey: `bytes of ${key} ${++this.#arrivals}`, checkSeconds: 60, ...changes },
+      verified,
+    )
+  }
+
+  /** Accepts an arrived attempt. */
+  accept(
+    { bucket, key, id, size }: StorageObject,
+    changes: Partial<ConfirmInput> = {},
+  ): Promise<StorageObject> {
+    return this.store.confirm({ bucket, key, id, size: size!, accept: true, ...changes })
   }
 
   /** Creates an object and removes it softly. */
@@ -91,7 +112,7 @@ export class Given {
     for (;;) {
       const claimed = await this.store.claimEvents({ limit: 1000 })
       if (claimed.length === 0) return changes
-      changes.push(...claimed.map(({ type, object, previous }) => ({ type, object, previous })))
+      changes.push(...claimed.map(changeOf))
       const settled = await this.store.settleEvents(claimed.map(({ id, claim }) => ({ id, claim })))
       if (settled.length === 0) return changes
     }

@@ -2,6 +2,7 @@ import type { Leftover, StorageObject } from '../../src/core/store/records.js'
 import type { MethodName } from './calls.js'
 import * as types from './field-types.js'
 import { INPUTS, type Field } from './inputs.js'
+import { RECORD_NAMES } from './record-names.js'
 
 type CheckedField = Pick<Field<unknown, unknown>, 'isRequired' | 'refusesNull' | 'type'>
 
@@ -14,13 +15,6 @@ function checkedFields(method: MethodName): Record<string, CheckedField> {
   const { atKey, ...fields } = INPUTS[method] as Record<string, CheckedField>
   return atKey ? { ...REFERENCE, ...fields } : fields
 }
-
-/** The fields of a record, which every call ignores or takes. */
-const RECORD_FIELDS = [
-  ...['id', 'attemptId', 'scope', 'bucket', 'key', 'status', 'route', 'filename', 'contentType', 'size'],
-  ...['declaredSize', 'eTag', 'metadata', 'storageKey', 'uploadId', 'expiresAt', 'createdAt', 'updatedAt'],
-  ...['confirmedAt', 'deletedAt'],
-] as const satisfies readonly (keyof StorageObject)[]
 
 /** The calls that ignore fields of a record only in a whole row, because one of them alone looks like a filter. */
 const PURGES: readonly MethodName[] = ['purgeExpired', 'purgeDeleted']
@@ -35,7 +29,7 @@ export function fieldNamesOf(method: MethodName): {
   readonly known: readonly string[]
 } {
   const own = Object.keys(checkedFields(method))
-  return { own, known: [...own, ...RECORD_FIELDS, ...(OF_LEFTOVERS.includes(method) ? LEFTOVER_FIELDS : [])] }
+  return { own, known: [...own, ...RECORD_NAMES, ...(OF_LEFTOVERS.includes(method) ? LEFTOVER_FIELDS : [])] }
 }
 
 /** Returns the names of the invalid fields of an input; `['input']` if it is not an object. */
@@ -64,14 +58,25 @@ export function errorFieldsOf(method: MethodName, field: string, value: unknown)
 /** Returns what is missing although no field is required by itself. */
 function missingFields(method: MethodName, values: Readonly<Record<string, unknown>>): string[] {
   if (method === 'update') {
-    const { filename, contentType, metadata, setMetadata, eTag } = values
+    const { filename, contentType, metadata, setMetadata, eTag, temporarySeconds } = values
     if (metadata !== undefined && setMetadata != null) return ['setMetadata']
-    const changes = [filename, contentType, metadata, setMetadata ?? undefined, eTag]
+    const changes = [filename, contentType, metadata, setMetadata ?? undefined, eTag, temporarySeconds]
     return changes.every((value) => value === undefined) ? ['input'] : []
   }
+  if (method === 'reserve') {
+    return values['checkSeconds'] != null && values['storageKey'] == null ? ['storageKey'] : []
+  }
+  if (method === 'endTemporary') return strayIds(values)
   if (method !== 'claimEvents') return []
   const [hasBucket, hasKey] = [values['bucket'] != null, values['key'] != null]
   return hasBucket === hasKey ? [] : [hasKey ? 'bucket' : 'key']
+}
+
+/** Returns the ids to keep that none of the objects has. */
+function strayIds({ objects, keep }: Readonly<Record<string, unknown>>): string[] {
+  if (!Array.isArray(objects) || !Array.isArray(keep)) return []
+  const ids = objects.flatMap((object: Partial<StorageObject> | null) => [object?.id, object?.attemptId])
+  return keep.flatMap((id, index) => (ids.includes(id) ? [] : [`keep[${index}]`]))
 }
 
 /** Returns the invalid values of each field. */

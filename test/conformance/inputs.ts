@@ -13,6 +13,7 @@ import type { Choice, Here, KeyChoice } from './properties/choices.js'
 import * as keyChoices from './properties/choices.js'
 import * as eventChoices from './properties/event-choices.js'
 import * as objectChoices from './properties/object-choices.js'
+import * as temporaryChoices from './properties/temporary-choices.js'
 import * as upkeepChoices from './properties/upkeep-choices.js'
 import { metadata, text } from './properties/texts.js'
 
@@ -66,7 +67,7 @@ function ifGiven<C, Value>(type: FieldType, choice: Choice<C, Value>): Field<C, 
   return { ...choice, isRequired: false, refusesNull: true, type }
 }
 
-const choices = { ...keyChoices, ...objectChoices, ...eventChoices, ...upkeepChoices }
+const choices = { ...keyChoices, ...objectChoices, ...eventChoices, ...upkeepChoices, ...temporaryChoices }
 const { keyChoice, literal, often, rarely } = choices
 
 /**
@@ -120,6 +121,8 @@ export const INPUTS = {
     filename: optional(types.longName, rarely(literal(text))),
     contentType: optional(types.name, rarely(literal(text))),
     metadata: optional(types.metadata, rarely(literal(metadata))),
+    temporarySeconds: optional(types.temporarySeconds, choices.temporarySeconds),
+    checkSeconds: optional(types.checkSeconds, choices.checkSeconds),
   },
   confirm: {
     atKey: keyChoice(null, 'pending', 'pending', 'pending', 'active'),
@@ -129,6 +132,7 @@ export const INPUTS = {
     eTag: optional(types.name, choices.eTag),
     contentType: optional(types.name, rarely(literal(text))),
     quota: optional(types.quota, choices.quota),
+    accept: optional(types.boolean, literal(fc.constantFrom(null, null, null, true, false))),
   },
   setUploadId: {
     atKey: keyChoice(null, 'pending', 'pending'),
@@ -186,6 +190,7 @@ export const INPUTS = {
     metadata: optional(types.metadata, choices.changedMetadata),
     setMetadata: optional(types.metadataChanges, often(choices.changedNames)),
     eTag: optional(types.name, rarely(choices.changedText)),
+    temporarySeconds: optional(types.temporarySeconds, choices.changedSeconds),
   },
   transfer: {
     atKey: keyChoice(null, 'active', 'active', 'active'),
@@ -205,6 +210,33 @@ export const INPUTS = {
     filename: optional(types.longName, rarely(literal(text))),
     contentType: optional(types.name, rarely(literal(text))),
     metadata: optional(types.metadata, rarely(literal(metadata))),
+  },
+  keep: {
+    scope: required(types.name, choices.scope),
+    objects: required(types.keptObjects, choices.keptObjects),
+  },
+  listTemporary: {
+    scope: optional(types.name, often(choices.scope)),
+    before: optional(types.date, often(choices.endsBefore)),
+    limit: optional(types.pageLimit, choices.limit),
+    after: optional(types.temporaryPosition, choices.temporaryPosition),
+  },
+  endTemporary: {
+    objects: required(types.endedObjects, choices.endedObjects),
+    keep: optional(types.keptIds, choices.keptIds),
+    mode: optional(types.removeMode, literal(fc.constantFrom(null, 'soft' as const, 'hard' as const))),
+  },
+  listArrived: {
+    scope: optional(types.name, often(choices.scope)),
+    dueBefore: optional(types.date, often(choices.endsBefore)),
+    limit: optional(types.pageLimit, choices.limit),
+    after: optional(types.expiredPosition, choices.arrivedPosition),
+  },
+  reject: {
+    atKey: keyChoice(null, 'pending', 'pending'),
+    id: required(types.attemptId, choices.requiredAttempt),
+    scope: optional(types.name, rarely(choices.scope)),
+    reason: optional(types.reason, choices.reason),
   },
   findById: {
     id: required(types.attemptId, choices.madeAttempt),

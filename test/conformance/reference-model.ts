@@ -11,6 +11,7 @@ export class ReferenceModel extends ListingModel implements FollowingModel {
     copy.rows = this.rows
     copy.leftovers = this.leftovers
     copy.events = this.events
+    copy.rejections = this.rejections
     copy.recorded = this.recorded
     copy.cursors = this.cursors
     return copy

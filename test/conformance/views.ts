@@ -12,6 +12,7 @@ import type { Observed } from './outcome.js'
 import { observed, valueOf } from './outcome.js'
 import type { Call } from './calls.js'
 import { callModel, callStore } from './calls.js'
+import { END_OF_TIME } from './clock.js'
 import { outcomeDifference } from './difference.js'
 import { allEvents } from './event-views.js'
 import { NO_USAGE } from './given.js'
@@ -53,6 +54,8 @@ function viewsOf({ now, scopes, routes, references, ids }: Names): View[] {
       ...routes.map((route) => pagesOf({ scope, route })),
       view({ method: 'getScopeUsage', args: [scope] }),
       view({ method: 'listExpired', args: [{ scope }] }),
+      view({ method: 'listTemporary', args: [{ scope, before: END_OF_TIME }] }),
+      view({ method: 'listArrived', args: [{ scope }] }),
     ]),
     ...references.flatMap((reference) => [
       view({ method: 'find', args: [reference] }),
@@ -64,6 +67,19 @@ function viewsOf({ now, scopes, routes, references, ids }: Names): View[] {
       label: () => `listExpired({ limit: ${PAGE} }), page by page`,
       read: (store) => pagesAfter<StorageObject>((after) => store.listExpired({ limit: PAGE, after })),
       expected: (model) => chunks(valueOf(model.listExpired({ limit: MAX_LIMIT }))),
+    },
+    {
+      label: () => `listTemporary({ before: END_OF_TIME, limit: ${PAGE} }), page by page`,
+      read: (store) =>
+        pagesAfter<StorageObject>((after) =>
+          store.listTemporary({ before: END_OF_TIME, limit: PAGE, after }),
+        ),
+      expected: (model) => chunks(valueOf(model.listTemporary({ before: END_OF_TIME, limit: MAX_LIMIT }))),
+    },
+    {
+      label: () => `listArrived({ limit: ${PAGE} }), page by page`,
+      read: (store) => pagesAfter<StorageObject>((after) => store.listArrived({ limit: PAGE, after })),
+      expected: (model) => chunks(valueOf(model.listArrived({ limit: MAX_LIMIT }))),
     },
     {
       label: () => `listLeftovers({ limit: ${PAGE} }), page by page`,

@@ -23,6 +23,7 @@ export const adoptCases: CaseGroup = {
       same(row, {
         ...{ id, attemptId: id, scope, ...at, status: 'active', ...fields },
         ...{ declaredSize: null, uploadId: null, expiresAt: null, deletedAt: null },
+        ...{ temporaryUntil: null, arrivedAt: null },
         ...{ createdAt, updatedAt: now, confirmedAt: now },
       })
       same(await store.findActive(at), row, 'the active row')

@@ -1,7 +1,8 @@
 import { holds } from '../assertions.js'
 import type { MethodName } from '../calls.js'
 import { observeStore } from '../calls.js'
-import { HOUR, SECOND } from '../clock.js'
+import type { StorageObject } from '../../../src/core/store/records.js'
+import { HOUR, MINUTE, SECOND } from '../clock.js'
 import type { CaseGroup, Given } from '../given.js'
 import type { INPUTS } from '../inputs.js'
 import { callWith } from '../inputs.js'
@@ -94,6 +95,21 @@ async function history(given: Given, key: string): Promise<Input> {
   return { before: given.clock.now() }
 }
 
+/** Two objects that have ended, and one that has not. */
+async function temporary(given: Given, key: string): Promise<Input> {
+  for (const temporarySeconds of [60, 61, 3600]) {
+    await given.activate({ key: `${key} ${temporarySeconds}`, temporarySeconds })
+  }
+  given.clock.advance(2 * MINUTE)
+  return {}
+}
+
+async function arrived(given: Given, key: string): Promise<Input> {
+  await given.arrive({ key })
+  await given.arrive({ key: `${key} too` })
+  return {}
+}
+
 async function claimed(given: Given, key: string): Promise<Input> {
   await active(given, key)
   const [event] = await given.store.claimEvents(at(given, key))
@@ -158,6 +174,13 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       filename: other('another'),
       contentType: other('another'),
       metadata: other({ another: 'one' }),
+      async temporarySeconds({ store, at }, { key }) {
+        // Where an object stays, the term has no effect.
+        await store.remove({ ...at, key: key as string })
+        return { temporarySeconds: 60 }
+      },
+      // Needs a `storageKey`, whose effect would hide that it has none. The cases of `confirm` check it.
+      checkSeconds: UNSEEN,
     },
     afterwards: attemptAndObject,
   },
@@ -170,6 +193,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       eTag: other('tag'),
       contentType: other('a/b'),
       quota: other({ maxBytes: 1 }),
+      accept: other(true),
     },
   },
   setUploadId: {
@@ -197,6 +221,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       metadata: other({ new: 'one' }),
       setMetadata: other({ new: 'one' }),
       eTag: other('new'),
+      temporarySeconds: other(60),
     },
   },
   transfer: {
@@ -227,6 +252,66 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       filename: other('name'),
       contentType: other('a/b'),
       metadata: other({ a: 'b' }),
+    },
+  },
+  keep: {
+    async prepare(given, key) {
+      const { id } = await given.activate({ key, temporarySeconds: 60 })
+      return { scope: given.scope, objects: [{ id }] }
+    },
+    others: {
+      scope: ANOTHER_SCOPE,
+      objects: async (given) => {
+        const { id } = await given.activate({ key: 'kept instead', temporarySeconds: 60 })
+        return { objects: [{ id }] }
+      },
+    },
+    afterwards: ({ store, at }, key) => store.findActive({ ...at, key }),
+  },
+  listTemporary: {
+    prepare: temporary,
+    others: {
+      scope: ANOTHER_SCOPE,
+      before: ({ clock }) => ({ before: clock.in(HOUR) }),
+      limit: other(1),
+      after: async ({ store }) => ({ after: (await store.listTemporary())[0] }),
+    },
+  },
+  endTemporary: {
+    async prepare(given, key) {
+      await given.activate({ key, temporarySeconds: 60 })
+      given.clock.advance(2 * MINUTE)
+      return { objects: [await given.store.findActive({ ...given.at, key })] }
+    },
+    others: {
+      objects: (_, { objects }) => {
+        const [object] = objects as [StorageObject]
+        return { objects: [{ ...object, temporaryUntil: new Date(object.temporaryUntil!.getTime() + 1) }] }
+      },
+      keep: (_, { objects }) => ({ keep: [(objects as [StorageObject])[0].id] }),
+      mode: other('hard'),
+    },
+  },
+  listArrived: {
+    prepare: arrived,
+    others: {
+      scope: ANOTHER_SCOPE,
+      dueBefore: ({ clock }) => ({ dueBefore: clock.in(-HOUR) }),
+      limit: other(1),
+      after: async ({ store }) => ({ after: (await store.listArrived())[0] }),
+    },
+  },
+  reject: {
+    async prepare(given, key) {
+      await arrived(given, key)
+      const { id } = (await given.store.findPending({ ...given.at, key }))!
+      return { ...at(given, key), id }
+    },
+    others: { id: ANOTHER_ID, scope: ANOTHER_SCOPE, reason: other('a virus') },
+    async afterwards(given, key) {
+      const leftover = (await given.leftovers()).find((each) => each.key === key)
+      const confirm = { ...at(given, key), id: leftover?.attemptId, size: 10 }
+      return observeStore(given.store, callWith('confirm', confirm))
     },
   },
   findById: { prepare: reserved, others: { id: ANOTHER_ID, scope: ANOTHER_SCOPE } },

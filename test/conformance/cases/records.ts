@@ -29,6 +29,8 @@ export const recordCases: CaseGroup = {
         updatedAt: clock.now(),
         confirmedAt: null,
         deletedAt: null,
+        temporaryUntil: null,
+        arrivedAt: null,
       })
       same(await store.find(at), row, 'the result of find')
     },
@@ -74,6 +76,8 @@ export const recordCases: CaseGroup = {
         updatedAt: clock.now(),
         confirmedAt: clock.now(),
         deletedAt: null,
+        temporaryUntil: null,
+        arrivedAt: null,
       })
       same(await store.find(at), row, 'the result of find')
     },

@@ -5,12 +5,18 @@ import type {
   ListEventsInput,
   SettleEventInput,
 } from '../../../src/core/store/contract.js'
-import type { EventCounts, EventPage, ListedEvent, StoredEvent } from '../../../src/core/store/events.js'
+import type {
+  EventCounts,
+  EventPage,
+  ListedEvent,
+  RecordedChange,
+  StoredEvent,
+} from '../../../src/core/store/events.js'
 import { badFields } from '../input-checks.js'
 import type { Expected } from '../outcome.js'
 import { invalid, ok } from '../outcome.js'
 import { isClaimOrder, isOf, oldestOfEach, withoutEvent, type ModelEvent } from './event-log.js'
-import { ObjectModel } from './objects.js'
+import { TemporaryModel } from './temporary.js'
 import { DEFAULT_LIMIT, compare } from './rows.js'
 import { isDate } from '../is-date.js'
 
@@ -23,7 +29,7 @@ interface ChosenClaim {
   readonly claim: string
 }
 
-export class EventModel extends ObjectModel {
+export class EventModel extends TemporaryModel {
   /** The cursors of event lists, and the number of the last event before each. */
   readonly #eventCursors = new Map<string, number>()
   #claims = 0
@@ -209,10 +215,15 @@ function mayBeListedAs(event: ModelEvent, item: ListedEvent, waitsUntil: Date | 
   const isDue =
     item.dueAt >= dueFrom && (item.dueAt <= dueBy || (waitsUntil !== null && item.dueAt <= waitsUntil))
   if (event.hasOwnId) return event.id === item.id && isDue
-  const { type, object, previous } = event.change
-  const own = JSON.stringify([type, sorted(object), sorted(previous), event.createdAt])
-  const shown = JSON.stringify([item.type, sorted(item.object), sorted(item.previous), item.createdAt])
+  const { createdAt } = event
+  const own = JSON.stringify([...contentOf(event.change), createdAt])
+  const shown = JSON.stringify([...contentOf(item), item.createdAt])
   return own === shown && isToken(item.id) && isDue
+}
+
+function contentOf(change: RecordedChange): unknown[] {
+  const { type, object, previous } = change
+  return [type, sorted(object), sorted(previous), ...(change.type === 'rejected' ? [change.reason] : [])]
 }
 
 /** Sorts the fields of a row and of its metadata, for a comparison as text. */

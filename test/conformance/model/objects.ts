@@ -5,7 +5,7 @@ import { badFields } from '../input-checks.js'
 import type { Expected } from '../outcome.js'
 import { invalid, ok } from '../outcome.js'
 import type { ModelRow } from './rows.js'
-import { compareBytes, isForeign, isNamed, nameOf, recordOf } from './rows.js'
+import { compareBytes, isAttempt, isForeign, isNamed, nameOf, recordOf, secondsAfter } from './rows.js'
 import { UpkeepModel } from './upkeep.js'
 import { refuseGrowth } from './usage.js'
 
@@ -16,6 +16,14 @@ export class ObjectModel extends UpkeepModel {
     if (bad.length > 0) return invalid(...bad)
     const active = this.active(input)
     if (!active || isForeign(active, input.scope) || !isNamed(active, input.attemptId)) return ok(null)
+    if (this.isGone(active)) return ok(null)
+    const { temporarySeconds } = input
+    const temporaryUntil =
+      temporarySeconds === undefined
+        ? active.temporaryUntil
+        : temporarySeconds === null
+          ? null
+          : secondsAfter(this.now(), temporarySeconds)
     const { filename = active.filename, contentType = active.contentType } = input
     const { eTag = active.eTag } = input
     const metadata = metadataAfter(active, input)
@@ -25,9 +33,11 @@ export class ObjectModel extends UpkeepModel {
       filename === active.filename &&
       contentType === active.contentType &&
       eTag === active.eTag &&
+      temporaryUntil?.getTime() === active.temporaryUntil?.getTime() &&
       textOf(metadata) === textOf(active.metadata)
     if (isSame) return ok(recordOf(active))
-    const row = { ...active, filename, contentType, metadata, eTag, updatedAt: this.now() }
+    const changes = { filename, contentType, metadata, eTag, temporaryUntil }
+    const row = { ...active, ...changes, updatedAt: this.now() }
     this.rows = this.rows.map((other) => (other === active ? row : other))
     this.record({ type: 'updated', object: recordOf(row), previous: recordOf(active) })
     return ok(recordOf(row))
@@ -38,9 +48,13 @@ export class ObjectModel extends UpkeepModel {
     if (bad.length > 0) return invalid(...bad)
     const { from, to } = input
     const active = this.active(input)
-    if (!active || ![from, to].includes(active.scope) || !isNamed(active, input.attemptId)) return ok(null)
-    if (active.scope === to) return ok(recordOf(active))
     const pending = this.pending(input)
+    const isFound =
+      active && [from, to].includes(active.scope) && isNamed(active, input.attemptId) && !this.isGone(active)
+    if (isFound && active.scope === to) return ok(recordOf(active))
+    const isOfArrived = pending?.arrivedAt && pending.scope === from
+    if (isOfArrived && (isFound || isAttempt(pending, input.attemptId))) return { error: 'KEY_CONFLICT' }
+    if (!isFound) return ok(null)
     const row = { ...active, scope: to, updatedAt: this.now() }
     const rows = this.rows.flatMap((other) => (other === active ? [row] : other === pending ? [] : [other]))
     const refusal = refuseGrowth(this.rows, rows, to, input.quota, 'to')
@@ -91,6 +105,7 @@ export class ObjectModel extends UpkeepModel {
       ...{ id: this.madeId, attemptId: this.madeId, scope, bucket, key, status: 'active' },
       ...{ route, filename, contentType, size, declaredSize: null, eTag, metadata, storageKey },
       ...{ uploadId: null, expiresAt: null, createdAt, updatedAt: now, confirmedAt: now, deletedAt: null },
+      ...{ temporaryUntil: null, arrivedAt: null, temporarySeconds: null, checkSeconds: null },
       // No URL was given out for these bytes.
       writableUntil: now,
     }

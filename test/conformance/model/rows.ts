@@ -1,16 +1,27 @@
 import type { Leftover, StorageObject } from '../../../src/core/store/records.js'
+import { END_OF_TIME } from '../clock.js'
 import type { Expected } from '../outcome.js'
 import { ok } from '../outcome.js'
 
 /** The number of items in a page whose size is not given. */
 export const DEFAULT_LIMIT = 100
 
-/** A row and the time until which a signed URL of its attempt can write. */
-export type ModelRow = StorageObject & { readonly writableUntil: Date }
+/** A row, the time until which a signed URL of its attempt can write, and the terms of its attempt. */
+export type ModelRow = StorageObject & {
+  readonly writableUntil: Date
+  readonly temporarySeconds: number | null
+  readonly checkSeconds: number | null
+}
 
 /** Returns the part of a row that calls return. */
-export function recordOf({ writableUntil: _, ...record }: ModelRow): StorageObject {
+export function recordOf(row: ModelRow): StorageObject {
+  const { writableUntil: _until, temporarySeconds: _temporary, checkSeconds: _check, ...record } = row
   return record
+}
+
+/** Returns a later date, at most the last one that the contract allows. */
+export function secondsAfter(date: Date, seconds: number): Date {
+  return new Date(Math.min(date.getTime() + seconds * 1000, END_OF_TIME.getTime()))
 }
 
 /** Returns whether a list with this status includes the row. Without a status, lists include pending and active rows. */

@@ -1,12 +1,21 @@
 import type { Leftover, ObjectReference, StorageObject } from '../../../src/core/store/records.js'
 import type { RecordedChange } from '../../../src/core/store/events.js'
 import { eventOf, type ModelEvent } from './event-log.js'
-import type { ModelRow } from './rows.js'
+import { recordOf, type ModelRow } from './rows.js'
+
+/** An attempt that was rejected. */
+export interface ModelRejection extends ObjectReference {
+  readonly id: string
+  readonly scope: string
+  readonly at: Date
+  readonly reason: string | null
+}
 
 /** The rows and leftovers of the model, and the steps that several calls share. */
 export class ModelState {
   rows: readonly ModelRow[] = []
   leftovers: readonly Leftover[] = []
+  rejections: readonly ModelRejection[] = []
   /** In the order of recording. */
   events: readonly ModelEvent[] = []
   /** What the store returned to the current call. The model follows it where the contract leaves a choice. */
@@ -26,7 +35,12 @@ export class ModelState {
   }
 
   hasExpired(row: ModelRow): boolean {
-    return row.status === 'pending' && row.writableUntil <= this.now()
+    return row.status === 'pending' && row.arrivedAt === null && row.writableUntil <= this.now()
+  }
+
+  /** Returns whether the end of a row has come. */
+  isGone({ temporaryUntil }: ModelRow): boolean {
+    return temporaryUntil !== null && temporaryUntil <= this.now()
   }
 
   protected at({ bucket, key }: ObjectReference, status: StorageObject['status']): ModelRow[] {
@@ -49,7 +63,22 @@ export class ModelState {
     this.leftovers = [...this.leftovers, { ...reference, since: this.now(), writableUntil, dueAt: null }]
   }
 
-  /** Records a change of an active object, if events are on. */
+  /** Removes an active row, and returns what the call returns. */
+  protected removeActive(active: ModelRow, mode: 'soft' | 'hard' | null | undefined): StorageObject {
+    this.leaveBehind(active)
+    const now = this.now()
+    const history: ModelRow = {
+      ...active,
+      ...{ status: 'deleted', updatedAt: now, deletedAt: now, temporaryUntil: null },
+    }
+    const hard = mode === 'hard'
+    this.rows = this.rows.flatMap((row) => (row !== active ? [row] : hard ? [] : [history]))
+    const object = recordOf(hard ? active : history)
+    this.record({ type: 'deleted', object, previous: null })
+    return object
+  }
+
+  /** Records a change, if events are on. */
   protected record(change: RecordedChange): void {
     if (!this.recordsEvents) return
     this.events = [...this.events, eventOf(++this.recorded, change, this.now())]

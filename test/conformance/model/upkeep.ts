@@ -22,6 +22,7 @@ import {
   isForeign,
   recordOf,
 } from './rows.js'
+import type { ModelRejection } from './state.js'
 import { UploadModel } from './uploads.js'
 
 /** What ends without a caller: expired reservations, leftovers and history. */
@@ -74,6 +75,7 @@ export class UpkeepModel extends UploadModel {
     if (bad.length > 0) return invalid(...bad)
     const dropped = this.history(input).slice(0, input.limit ?? DEFAULT_LIMIT)
     for (const row of dropped) this.drop(row)
+    this.forgetRejections(input)
     return ok(dropped.length)
   }
 
@@ -86,6 +88,13 @@ export class UpkeepModel extends UploadModel {
       .filter((row) => this.hasExpired(row) && !isForeign(row, input?.scope))
       .filter((row) => before == null || row.writableUntil <= before)
       .sort(compareExpiry)
+  }
+
+  /** Forgets the rejections that a purge of history names. */
+  forgetRejections({ id, before, scope }: PurgeDeletedInput): void {
+    if (id != null) return
+    const isNamed = (one: ModelRejection) => (scope == null || one.scope === scope) && one.at <= before!
+    this.rejections = this.rejections.filter((one) => !isNamed(one))
   }
 
   /** Returns the history that a purge drops, oldest deletion first. */

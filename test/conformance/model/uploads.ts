@@ -11,7 +11,7 @@ import type { Expected, Refusal } from '../outcome.js'
 import { invalid, ok } from '../outcome.js'
 import { ReadModel } from './reads.js'
 import type { ModelRow } from './rows.js'
-import { isAttempt, isForeign, isUpload, recordOf, recordOrNull } from './rows.js'
+import { isAttempt, isForeign, isUpload, recordOf, recordOrNull, secondsAfter } from './rows.js'
 import { refuseGrowth } from './usage.js'
 
 const NOT_FOUND: Refusal = { error: 'OBJECT_NOT_FOUND' }
@@ -33,7 +33,7 @@ export class UploadModel extends ReadModel {
     if (input.storageKey != null && live.some((row) => row.storageKey === input.storageKey)) {
       return invalid('storageKey')
     }
-    if (active && input.overwrite === false) return CONFLICT
+    if ((active ?? pending?.arrivedAt) && input.overwrite === false) return CONFLICT
 
     const now = this.now()
     const id = input.id ?? this.madeId
@@ -58,7 +58,11 @@ export class UploadModel extends ReadModel {
       updatedAt: now,
       confirmedAt: null,
       deletedAt: null,
+      temporaryUntil: null,
+      arrivedAt: null,
       writableUntil: input.expiresAt,
+      temporarySeconds: input.temporarySeconds ?? null,
+      checkSeconds: input.checkSeconds ?? null,
     }
     const rows = [...this.rows.filter((other) => other !== pending), row]
     const refusal = refuseGrowth(this.rows, rows, input.scope, input.quota, 'declaredSize')
@@ -73,21 +77,27 @@ export class UploadModel extends ReadModel {
     if (bad.length > 0) return invalid(...bad)
     const active = this.active(input)
     const pending = this.pending(input)
-    if (isForeign(active ?? pending, input.scope)) return NOT_FOUND
+    if (isForeign(active ?? pending, input.scope)) return this.#refusedConfirm(input)
 
-    if (pending && isAttempt(pending, input.id)) return this.#activate(pending, active, input)
-    if (!active || active.size !== input.size) return NOT_FOUND
-    const sameETag = input.eTag != null && active.eTag === input.eTag
-    const repeated =
-      input.id == null ? sameETag : active.attemptId === input.id && (input.eTag == null || sameETag)
-    return repeated ? ok(recordOf(active)) : NOT_FOUND
+    const arrived = pending?.arrivedAt ? pending : undefined
+    if (input.accept && arrived && isMatch(arrived, input)) {
+      // What an attempt of this size needs, it has reserved on arrival.
+      return this.#activate(arrived, active, { ...input, eTag: input.eTag ?? arrived.eTag, quota: null })
+    }
+    if (!input.accept && pending && !arrived && isAttempt(pending, input.id)) {
+      return pending.checkSeconds === null
+        ? this.#activate(pending, active, input)
+        : this.#arrive(pending, pending.checkSeconds, input)
+    }
+    if (!input.accept && arrived && isMatch(arrived, input)) return ok(recordOf(arrived))
+    return active && isMatch(active, input) ? ok(recordOf(active)) : this.#refusedConfirm(input)
   }
 
   setUploadId(input: SetUploadIdInput): Expected<StorageObject> {
     const bad = badFields('setUploadId', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const pending = this.pending(input)
-    if (!pending || pending.id !== input.id) return NOT_FOUND
+    if (!pending || pending.arrivedAt || pending.id !== input.id) return NOT_FOUND
     if (pending.uploadId === input.uploadId) return ok(recordOf(pending))
     if (pending.uploadId !== null) return invalid('uploadId')
     const row = { ...pending, uploadId: input.uploadId, updatedAt: this.now() }
@@ -117,14 +127,32 @@ export class UploadModel extends ReadModel {
       return ok(recordOf(pending))
     }
     if (pending) this.drop(pending)
-    if (!active) return recordOrNull(pending)
-    this.leaveBehind(active)
+    return active ? ok(this.removeActive(active, input.mode)) : recordOrNull(pending)
+  }
+
+  #refusedConfirm({ bucket, key, id, scope, accept }: ConfirmInput): Refusal {
     const now = this.now()
-    const history: ModelRow = { ...active, status: 'deleted', updatedAt: now, deletedAt: now }
-    const hard = input.mode === 'hard'
-    this.rows = this.rows.flatMap((row) => (row !== active ? [row] : hard ? [] : [history]))
-    this.record({ type: 'deleted', object: recordOf(hard ? active : history), previous: null })
-    return ok(recordOf(hard ? active : history))
+    const found = this.rejections.find((each) => each.id === id && each.bucket === bucket && each.key === key)
+    if (!found || accept || (scope != null && scope !== found.scope)) return NOT_FOUND
+    if (secondsAfter(found.at, 3600) <= now) return NOT_FOUND
+    return { error: 'UPLOAD_REJECTED', params: found.reason === null ? {} : { reason: found.reason } }
+  }
+
+  #arrive(pending: ModelRow, checkSeconds: number, input: ConfirmInput): Expected<StorageObject> {
+    const now = this.now()
+    const row: ModelRow = {
+      ...pending,
+      ...{ size: input.size, eTag: input.eTag ?? null, uploadId: null, arrivedAt: now, updatedAt: now },
+      contentType: input.contentType ?? pending.contentType,
+      expiresAt: secondsAfter(now, checkSeconds),
+    }
+    const rows = this.rows.map((other) => (other === pending ? row : other))
+    const refusal = refuseGrowth(this.rows, rows, row.scope, input.quota, 'size')
+    if (refusal) return refusal
+    this.rows = rows
+    const active = this.active(row)
+    this.record({ type: 'arrived', object: recordOf(row), previous: active ? recordOf(active) : null })
+    return ok(recordOf(row))
   }
 
   #activate(pending: ModelRow, replaced: ModelRow | undefined, input: ConfirmInput): Expected<StorageObject> {
@@ -142,6 +170,11 @@ export class UploadModel extends ReadModel {
       expiresAt: null,
       updatedAt: now,
       confirmedAt: now,
+      temporaryUntil:
+        pending.temporarySeconds === null || (replaced && replaced.temporaryUntil === null)
+          ? null
+          : secondsAfter(now, pending.temporarySeconds),
+      ...{ arrivedAt: null, temporarySeconds: null, checkSeconds: null },
     }
     const rows = [...this.rows.filter((other) => other !== pending && other !== replaced), row]
     const refusal = refuseGrowth(this.rows, rows, row.scope, input.quota, 'size')
@@ -151,4 +184,11 @@ export class UploadModel extends ReadModel {
     this.record({ type: 'activated', object: recordOf(row), previous: replaced ? recordOf(replaced) : null })
     return ok(recordOf(row))
   }
+}
+
+/** Returns whether a confirm may be a repeat of the one that led to this row, or accept it. */
+function isMatch(row: ModelRow, { id, size, eTag }: ConfirmInput): boolean {
+  if (row.size !== size) return false
+  const sameETag = eTag != null && row.eTag === eTag
+  return id == null ? sameETag : row.attemptId === id && (eTag == null || sameETag)
 }

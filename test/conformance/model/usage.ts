@@ -54,7 +54,8 @@ function exactUsageOf(rows: readonly ModelRow[], scope: string) {
   const pending = rows.filter((row) => row.scope === scope && row.status === 'pending')
   const replacedBy = (row: ModelRow) =>
     active.find((other) => other.bucket === row.bucket && other.key === row.key)
-  const growth = (row: ModelRow) => Math.max(0, row.declaredSize! - (replacedBy(row)?.size ?? 0))
+  const reserved = ({ arrivedAt, size, declaredSize }: ModelRow) => (arrivedAt ? size! : declaredSize!)
+  const growth = (row: ModelRow) => Math.max(0, reserved(row) - (replacedBy(row)?.size ?? 0))
   return {
     bytes: sum(active.map((row) => row.size!)),
     files: active.length,

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { HOUR, SECOND } from '../clock.js'
+import { HOUR, MINUTE, SECOND } from '../clock.js'
 import type { AttemptChoice, KeyChoice, QuotaChoice } from './choices.js'
 import { keyChoice } from './choices.js'
 import type { CallStep, Step } from './steps.js'
@@ -50,12 +50,15 @@ const reserve = (quota: fc.Arbitrary<QuotaChoice>, atKey?: KeyChoice) =>
     filename: null,
     contentType: null,
     metadata: null,
+    temporarySeconds: null,
+    checkSeconds: null,
   }))
 
 const confirm = (quota: fc.Arbitrary<QuotaChoice>, atKey?: KeyChoice) =>
-  fc
-    .tuple(stepOf('confirm'), attempt, quota)
-    .map(([step, id, quota]) => ({ ...step, atKey: atKey ?? step.atKey, id, quota, contentType: null }))
+  fc.tuple(stepOf('confirm'), attempt, quota).map(([step, id, quota]) => ({
+    ...step,
+    ...{ atKey: atKey ?? step.atKey, id, quota, contentType: null, accept: null },
+  }))
 
 const ofAnyAttempt = <S extends CallStep & { readonly id: AttemptChoice; readonly atKey: KeyChoice }>(
   step: fc.Arbitrary<S>,
@@ -80,6 +83,7 @@ const confirmPending = (quota: fc.Arbitrary<QuotaChoice>) =>
       scope: null,
       size: { morePending },
       quota,
+      accept: null,
     }))
 
 const find = fc.oneof(stepOf('find'), stepOf('findActive'))
@@ -238,6 +242,74 @@ const overAdoptedBytes: ConcurrentScenario = {
   ),
 }
 
+const temporary = inOneScope(reserve(noQuota)).map((step) => ({
+  ...step,
+  storageKey: 'own' as const,
+  temporarySeconds: 60,
+}))
+const checked = temporary.map((step) => ({ ...step, checkSeconds: 60 }))
+const confirmDeclared = confirmPending(noQuota).map((step) => ({ ...step, size: 'pending' as const }))
+const keep = stepOf('keep').map((step) => ({ ...step, scope: 0 }))
+
+/** Some callers keep temporary objects, or change them, while others end them. */
+const overTemporaryObjects: ConcurrentScenario = {
+  before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+    { weight: 4, arbitrary: temporary },
+    { weight: 4, arbitrary: confirmDeclared },
+    { weight: 1, arbitrary: fc.constantFrom(MINUTE, 2 * MINUTE).map((by) => ({ call: 'clock', by })) },
+  ),
+  concurrent: fc.oneof<fc.WeightedArbitrary<CallStep>[]>(
+    { weight: 6, arbitrary: keep },
+    { weight: 6, arbitrary: stepOf('endTemporary') },
+    { weight: 2, arbitrary: update },
+    {
+      weight: 2,
+      arbitrary: stepOf('transfer').map((step) => ({
+        ...step,
+        from: 0,
+        to: 1,
+        quota: null,
+        attemptId: null,
+      })),
+    },
+    { weight: 2, arbitrary: temporary },
+    { weight: 2, arbitrary: confirmDeclared },
+    { weight: 2, arbitrary: stepOf('remove') },
+    { weight: 2, arbitrary: stepOf('listTemporary').map((step) => ({ ...step, after: null })) },
+    { weight: 1, arbitrary: usage },
+  ),
+}
+
+/** Callers confirm, accept and reject the same attempts, while others take their keys. */
+const overArrivedAttempts: ConcurrentScenario = {
+  before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+    { weight: 3, arbitrary: checked },
+    { weight: 1, arbitrary: temporary },
+    { weight: 3, arbitrary: confirmDeclared },
+  ),
+  concurrent: fc.oneof<fc.WeightedArbitrary<CallStep>[]>(
+    { weight: 6, arbitrary: confirmDeclared.map((step) => ({ ...step, id: 'pending', accept: true })) },
+    { weight: 4, arbitrary: confirmDeclared.map((step) => ({ ...step, id: 'pending' })) },
+    { weight: 5, arbitrary: ofAnyAttempt(stepOf('reject')).map((step) => ({ ...step, scope: null })) },
+    { weight: 3, arbitrary: checked },
+    { weight: 3, arbitrary: keep },
+    { weight: 2, arbitrary: ofAnyAttempt(stepOf('release')) },
+    { weight: 2, arbitrary: stepOf('remove') },
+    {
+      weight: 1,
+      arbitrary: stepOf('transfer').map((step) => ({
+        ...step,
+        from: 0,
+        to: 1,
+        quota: null,
+        attemptId: null,
+      })),
+    },
+    { weight: 2, arbitrary: stepOf('listArrived').map((step) => ({ ...step, after: null })) },
+    { weight: 1, arbitrary: usage },
+  ),
+}
+
 export const CONCURRENT_SCENARIOS: Readonly<Record<string, fc.Arbitrary<ConcurrentScenario>>> = {
   'of every kind': fc.constant(anyCalls),
   'over one key': fc.constant(overOneKey),
@@ -246,6 +318,8 @@ export const CONCURRENT_SCENARIOS: Readonly<Record<string, fc.Arbitrary<Concurre
   'over leftovers': fc.constant(overLeftovers),
   'over one object and its owners': fc.constant(overOneObject),
   'over adopted bytes': fc.constant(overAdoptedBytes),
+  'over temporary objects': fc.constant(overTemporaryObjects),
+  'over arrived attempts': fc.constant(overArrivedAttempts),
 }
 
 export function programs(

@@ -1,4 +1,5 @@
 import type { ConfirmInput } from '../../../src/core/store/contract.js'
+import type { StorageObject } from '../../../src/core/store/records.js'
 import type { Call } from '../calls.js'
 import { difference } from '../difference.js'
 import type { Notation } from '../notation.js'
@@ -41,7 +42,8 @@ export class DriverOutcomes {
     }
     if (call.method !== 'confirm' || !('ok' in outcome)) return null
     const isRepeat = changed.length === 0
-    const found = difference([{ isRepeat, replaced: isRepeat ? null : this.#active }], confirms, notation)
+    const replacesNone = isRepeat || (outcome.ok as StorageObject).status === 'pending'
+    const found = difference([{ isRepeat, replaced: replacesNone ? null : this.#active }], confirms, notation)
     return found && `the outcome of the driver\n${found}`
   }
 

@@ -1,5 +1,5 @@
-import type { AdoptResult } from '../../../src/core/store/contract.js'
-import type { StorageObject } from '../../../src/core/store/records.js'
+import type { AdoptResult, EndTemporaryResult } from '../../../src/core/store/contract.js'
+import type { ObjectReference, StorageObject } from '../../../src/core/store/records.js'
 import type { Observed } from '../outcome.js'
 import type { Call } from '../calls.js'
 import { callModel } from '../calls.js'
@@ -23,8 +23,14 @@ export interface FinalState {
   differenceFrom(model: ReferenceModel, notation: Notation): string | null
 }
 
-/** The progress of a call in a possible order. Purges take effect row by row, all other calls in one step. */
-type Progress = 'waiting' | 'done' | { readonly ids: readonly string[] } | { readonly rows: number }
+/** The progress of a call in a possible order. Calls that remove many rows take effect row by row, all others in one step. */
+type Progress =
+  | 'waiting'
+  | 'done'
+  | { readonly ids: readonly string[] }
+  | { readonly rows: number }
+  /** The objects that are left to end, by index. */
+  | { readonly objects: readonly number[] }
 
 interface Candidate {
   readonly model: ReferenceModel
@@ -87,6 +93,7 @@ function movesOf(
 ): readonly Move[] {
   if (progress === 'done') return []
   if (typeof progress === 'object') {
+    if ('objects' in progress) return endObject(finished, progress.objects, model, calls)
     return 'ids' in progress
       ? dropExpired(finished, progress.ids, model)
       : dropHistory(finished, progress.rows, model)
@@ -94,6 +101,7 @@ function movesOf(
   const { call, outcome } = finished
   if ('ok' in outcome && call.method === 'purgeExpired') return beginPurge(finished, model, calls)
   if ('ok' in outcome && call.method === 'purgeDeleted') return beginPurgeOfHistory(finished, model, calls)
+  if ('ok' in outcome && call.method === 'endTemporary') return beginEnd(finished, model)
 
   const next = model.clone()
   if (call.method === 'reserve' && 'ok' in outcome) next.madeId = (outcome.ok as StorageObject).id
@@ -146,7 +154,9 @@ function beginPurgeOfHistory(
   if (rows > (limit ?? 100)) return []
   const certain = model.history(input).filter((row) => !isWorkedOn(row, finished, calls)).length
   if (rows < Math.min(certain, limit ?? 100)) return []
-  return [{ model, progress: rows > 0 ? { rows } : 'done' }]
+  const next = model.clone()
+  next.forgetRejections(input)
+  return [{ model: next, progress: rows > 0 ? { rows } : 'done' }]
 }
 
 function dropHistory({ call }: FinishedCall, rows: number, model: ReferenceModel): Move[] {
@@ -158,8 +168,50 @@ function dropHistory({ call }: FinishedCall, rows: number, model: ReferenceModel
   })
 }
 
+/** Removed objects are returned in the order in which they were given. */
+function beginEnd({ call, outcome }: FinishedCall, model: ReferenceModel): Move[] {
+  if (call.method !== 'endTemporary' || !('ok' in outcome)) return []
+  const { objects } = call.args[0]
+  const { removed, kept } = outcome.ok as EndTemporaryResult
+  const order = removed.map((row) => objects.findIndex((object) => isAt(row, object)))
+  const isInOrder = order.every((index, position) => index > (order[position - 1] ?? -1))
+  if (!isInOrder || removed.length + kept !== objects.length) return []
+  return [{ model, progress: { objects: [...objects.keys()] } }]
+}
+
+/** Ends any of the objects that are left, or passes over it, which a store may do only while another call works on it. */
+function endObject(
+  finished: FinishedCall,
+  left: readonly number[],
+  model: ReferenceModel,
+  calls: readonly FinishedCall[],
+): Move[] {
+  const { call, outcome } = finished
+  if (call.method !== 'endTemporary' || !('ok' in outcome)) return []
+  const [input] = call.args
+  const { removed } = outcome.ok as EndTemporaryResult
+  return left.flatMap((index): Move[] => {
+    const object = input.objects[index]!
+    const returned = removed.find((row) => isAt(row, object)) ?? null
+    const rest = left.filter((other) => other !== index)
+    const progress = rest.length > 0 ? { objects: rest } : ('done' as const)
+    const next = model.clone()
+    const isSame = difference(next.endOne(input, index), returned) === null
+    const isPassedOver = returned === null && isWorkedOn(object, finished, calls)
+    return [...(isSame ? [{ model: next, progress }] : []), ...(isPassedOver ? [{ model, progress }] : [])]
+  })
+}
+
+function isAt(a: ObjectReference, b: ObjectReference): boolean {
+  return a.bucket === b.bucket && a.key === b.key
+}
+
 /** Returns whether an overlapping call writes or purges at the key of the row. */
-function isWorkedOn(row: ModelRow, finished: FinishedCall, calls: readonly FinishedCall[]): boolean {
+function isWorkedOn(
+  row: Pick<StorageObject, 'bucket' | 'key' | 'id' | 'attemptId'> & Partial<Pick<StorageObject, 'status'>>,
+  finished: FinishedCall,
+  calls: readonly FinishedCall[],
+): boolean {
   return calls.some((other) => {
     if (other === finished || other.ended < finished.started || other.started > finished.ended) return false
     switch (other.call.method) {
@@ -171,7 +223,12 @@ function isWorkedOn(row: ModelRow, finished: FinishedCall, calls: readonly Finis
       case 'update':
       case 'transfer':
       case 'adopt':
-        return other.call.args[0].bucket === row.bucket && other.call.args[0].key === row.key
+      case 'reject':
+        return isAt(other.call.args[0], row)
+      case 'endTemporary':
+        return other.call.args[0].objects.some((object) => isAt(object, row))
+      case 'keep':
+        return other.call.args[0].objects.some(({ id }) => id === row.id || id === row.attemptId)
       case 'purgeExpired':
         return 'ok' in other.outcome && (other.outcome.ok as StorageObject[]).some(({ id }) => id === row.id)
       case 'purgeDeleted':
@@ -186,13 +243,14 @@ function isSorted(rows: readonly StorageObject[]): boolean {
   return rows.every((row, index) => index === 0 || compareExpiry(rows[index - 1]!, row) < 0)
 }
 
-function fingerprint({ rows, leftovers, events }: ReferenceModel): string {
+function fingerprint({ rows, leftovers, rejections, events }: ReferenceModel): string {
   const byId = (a: ModelRow, b: ModelRow) => (a.id < b.id ? -1 : 1)
   const byKey = (a: ReportedChange, b: ReportedChange) =>
     compare(a.object.bucket, b.object.bucket) || compare(a.object.key, b.object.key)
   return JSON.stringify([
     rows.toSorted(byId),
     leftovers.map(({ attemptId, dueAt }) => [attemptId, dueAt]).sort(),
+    rejections.toSorted((a, b) => compare(a.id, b.id)),
     // Events of different objects have no order.
     events.map(({ change }) => change).toSorted(byKey),
   ])

@@ -31,6 +31,11 @@ const calls: readonly fc.WeightedArbitrary<CallStep>[] = [
   { weight: 5, arbitrary: stepOf('update') },
   { weight: 4, arbitrary: stepOf('transfer') },
   { weight: 5, arbitrary: stepOf('adopt') },
+  { weight: 3, arbitrary: stepOf('keep') },
+  { weight: 2, arbitrary: stepOf('endTemporary') },
+  { weight: 1, arbitrary: stepOf('listTemporary') },
+  { weight: 1, arbitrary: stepOf('listArrived') },
+  { weight: 2, arbitrary: stepOf('reject') },
   { weight: 1, arbitrary: stepOf('findById') },
   { weight: 1, arbitrary: stepOf('listStored') },
   { weight: 2, arbitrary: stepOf('claimEvents') },
@@ -38,11 +43,18 @@ const calls: readonly fc.WeightedArbitrary<CallStep>[] = [
   { weight: 1, arbitrary: stepOf('extendClaims') },
 ]
 
-const reserve = stepOf('reserve').map((step) => ({ ...step, quota: null }))
+const reserve = stepOf('reserve').map((step) => ({
+  ...step,
+  quota: null,
+  // Only the scenarios about them have terms, which would keep attempts of the others from becoming objects.
+  temporarySeconds: null,
+  checkSeconds: null,
+}))
 const ownReserve = reserve.map((step) => ({ ...step, scope: 0, overwrite: null }))
 const ownReserveWithStorageKey = ownReserve.map((step) => ({ ...step, storageKey: 'own' as const }))
 const confirmPending = stepOf('confirm').map((step) => ({
   ...step,
+  accept: null,
   id: 'none' as const,
   scope: null,
   quota: null,
@@ -67,6 +79,23 @@ const forward = (by: number) => fc.constant<Step>({ call: 'clock', by })
 const withScope = <S extends CallStep & { readonly scope: number | null }>(
   step: fc.Arbitrary<S>,
 ): fc.Arbitrary<S> => fc.tuple(step, scope.arbitrary).map(([each, scope]) => ({ ...each, scope }))
+
+/** Attempts whose objects end within the moves of the clock. */
+const temporaryReserve = fc
+  .tuple(ownReserveWithStorageKey, fc.constantFrom(null, 1, 60, 60, 3600))
+  .map(([step, temporarySeconds]) => ({ ...step, temporarySeconds }))
+const checkedReserve = fc
+  .tuple(temporaryReserve, fc.constantFrom(null, 60, 60, 3600))
+  .map(([step, checkSeconds]) => ({ ...step, checkSeconds }))
+/** Accepts an arrived attempt, mostly with what it arrived with. */
+const accept = fc
+  .tuple(
+    stepOf('confirm'),
+    keyChoice('pending', 'pending', 'active'),
+    fc.constantFrom('pending', 'activeAttempt'),
+  )
+  .map(([step, atKey, id]) => ({ ...step, atKey, id, scope: null, eTag: null, accept: true }) as const)
+const keepOwn = stepOf('keep').map((step) => ({ ...step, scope: 0 }))
 
 /** A quota with little headroom, or already exceeded. */
 const tightQuota: fc.Arbitrary<QuotaChoice> = fc.record({
@@ -151,6 +180,51 @@ export const SEQUENTIAL_SCENARIOS: Readonly<Record<string, SequentialScenario>> 
       { weight: 1, arbitrary: stepOf('remove') },
       { weight: 1, arbitrary: clockToExpiryStep },
       { weight: 1, arbitrary: forward(SECOND) },
+    ),
+  },
+
+  'about temporary objects': {
+    words: narrow,
+    steps: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+      { weight: 6, arbitrary: temporaryReserve },
+      { weight: 6, arbitrary: confirmPending },
+      { weight: 1, arbitrary: repeatedConfirm },
+      { weight: 4, arbitrary: keepOwn },
+      { weight: 1, arbitrary: stepOf('keep') },
+      { weight: 5, arbitrary: stepOf('endTemporary') },
+      { weight: 1, arbitrary: stepOf('listTemporary') },
+      { weight: 3, arbitrary: updateActive },
+      { weight: 2, arbitrary: transferActive },
+      { weight: 1, arbitrary: stepOf('remove') },
+      { weight: 1, arbitrary: forward(SECOND) },
+      { weight: 4, arbitrary: forward(MINUTE) },
+      { weight: 1, arbitrary: forward(HOUR) },
+      { weight: 1, arbitrary: forward(-SECOND) },
+    ),
+  },
+
+  'about checked uploads': {
+    words: narrow,
+    steps: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+      { weight: 8, arbitrary: checkedReserve },
+      { weight: 2, arbitrary: reserve },
+      { weight: 8, arbitrary: confirmPending },
+      { weight: 6, arbitrary: accept },
+      { weight: 4, arbitrary: stepOf('reject') },
+      { weight: 4, arbitrary: stepOf('confirm') },
+      { weight: 1, arbitrary: repeatedConfirm },
+      { weight: 1, arbitrary: stepOf('listArrived') },
+      { weight: 2, arbitrary: keepOwn },
+      { weight: 1, arbitrary: stepOf('endTemporary') },
+      { weight: 2, arbitrary: transferActive },
+      { weight: 1, arbitrary: stepOf('adopt') },
+      { weight: 1, arbitrary: stepOf('setUploadId') },
+      { weight: 1, arbitrary: stepOf('release') },
+      { weight: 1, arbitrary: stepOf('remove') },
+      { weight: 1, arbitrary: stepOf('purgeExpired') },
+      { weight: 1, arbitrary: stepOf('purgeDeleted') },
+      { weight: 2, arbitrary: forward(MINUTE) },
+      { weight: 2, arbitrary: forward(HOUR) },
     ),
   },
 
