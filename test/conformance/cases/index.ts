@@ -1,5 +1,6 @@
 import { adoptConflictCases, knownBytesCases, receivingCases } from './adopt-known.js'
 import { adoptCases } from './adopt.js'
+import { acceptCases, arrivedCases, listArrivedCases } from './arrived.js'
 import { claimCases } from './events-claimed.js'
 import { extendCases, settleCases } from './events-settled.js'
 import { countEventsCases, listEventsCases } from './events-listed.js'
@@ -25,6 +26,7 @@ import { listExpiredCases, purgeExpiredCases } from './expiry.js'
 import { eventFieldCases, fieldCases } from './fields.js'
 import { findCases } from './finds.js'
 import { leftoverCases } from './leftovers.js'
+import { endTemporaryCases, keepCases, temporaryEventCases } from './kept.js'
 import { listedLeftoverCases } from './listed-leftovers.js'
 import { longListCases, longNameListCases } from './long-lists.js'
 import { countCases, listCases } from './listing.js'
@@ -44,8 +46,10 @@ import { concurrencyCases } from './concurrency.js'
 import { maintenanceCases } from './maintenance.js'
 import { reopenedCases, reopenedEventCases, tamperedCases, unmigratedCases } from './places.js'
 import { driverOutcomeCases, settledOutcomeCases } from './driver-outcomes.js'
+import { listTemporaryCases, temporaryCases } from './temporary.js'
 import { usageCases } from './usage.js'
 import { errorCases, validationCases } from './validation.js'
+import { rejectCases, verdictEventCases, verdictRaceCases } from './verdicts.js'
 import type { CaseGroup } from '../given.js'
 
 /** All cases: the fields of rows, then each call, then the rules for all calls. */
@@ -80,6 +84,14 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   knownBytesCases,
   adoptConflictCases,
   receivingCases,
+  temporaryCases,
+  listTemporaryCases,
+  keepCases,
+  endTemporaryCases,
+  arrivedCases,
+  acceptCases,
+  listArrivedCases,
+  rejectCases,
   findByIdCases,
   findTransferredCases,
   listScopesCases,
@@ -91,6 +103,8 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   setMetadataEventCases,
   transferEventCases,
   adoptEventCases,
+  temporaryEventCases,
+  verdictEventCases,
   claimCases,
   settleCases,
   extendCases,
@@ -104,6 +118,7 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   validationCases,
   errorCases,
   concurrencyCases,
+  verdictRaceCases,
   longListCases,
   longNameListCases,
   maintenanceCases,

@@ -9,8 +9,8 @@ import type { ChangeChoice } from './object-choices.js'
 // The fields of calls about objects with an end, and about attempts that wait for their check
 
 /** Multiples of what the clock moves by, so that ends are met to the millisecond. */
-export const temporarySeconds = rarely(literal(fc.constantFrom(1, 60, 60, 3600, 31_536_000)))
-export const checkSeconds = rarely(literal(fc.constantFrom(60, 3600)))
+export const temporarySeconds = rarely(literal(fc.constantFrom<number[]>(1, 60, 60, 3600, 31_536_000)))
+export const checkSeconds = rarely(literal(fc.constantFrom<number[]>(60, 3600)))
 
 export const changedSeconds: Choice<ChangeChoice<number>, number | null | undefined> = {
   arbitrary: fc.oneof(
