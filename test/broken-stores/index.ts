@@ -1,5 +1,6 @@
 import { adoptKnownMutants } from './adopt-known.js'
 import { adoptMutants } from './adopt.js'
+import { arrivedMutants } from './arrived.js'
 import { attemptMutants } from './attempts.js'
 import { confirmMutants } from './confirm.js'
 import { cursorMutants } from './cursor.js'
@@ -13,6 +14,7 @@ import { expiryMutants } from './expiry.js'
 import { fieldMutants } from './fields.js'
 import { findMutants } from './finds.js'
 import { inputMutants } from './inputs.js'
+import { keptMutants } from './kept.js'
 import { leftoverMutants } from './leftovers.js'
 import { listingMutants } from './listing.js'
 import { maintenanceMutants } from './maintenance.js'
@@ -26,11 +28,13 @@ import { raceMutants } from './races.js'
 import { reserveMutants } from './reserve.js'
 import { scopeMutants } from './scopes.js'
 import { storedMutants } from './stored.js'
+import { temporaryMutants } from './temporary.js'
 import { transferQuotaMutants } from './transfer-quota.js'
 import { transferMutants } from './transfer.js'
 import { updateMutants } from './update.js'
 import { usageMutants } from './usage.js'
 import { valueMutants } from './values.js'
+import { verdictMutants } from './verdicts.js'
 
 const PARTS: Readonly<Record<string, Mutants>> = {
   values: valueMutants,
@@ -57,6 +61,10 @@ const PARTS: Readonly<Record<string, Mutants>> = {
   'the quota of a transfer': transferQuotaMutants,
   adopt: adoptMutants,
   'known bytes of an adopt': adoptKnownMutants,
+  'temporary objects': temporaryMutants,
+  'kept and ended objects': keptMutants,
+  'arrived attempts': arrivedMutants,
+  verdicts: verdictMutants,
   'lists of scopes': scopeMutants,
   'lists of names and findById': storedMutants,
   'recorded events': recordedEventMutants,

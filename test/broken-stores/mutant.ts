@@ -46,6 +46,8 @@ export const SCRIPTS = {
   aboutRemoving: sequential('about replacement, removal and leftovers'),
   aboutQuotas: sequential('about quotas'),
   aboutChanges: sequential('about changes of objects without an upload'),
+  aboutTemporary: sequential('about temporary objects'),
+  aboutChecks: sequential('about checked uploads'),
   aboutEvents: sequential('about events and their claims'),
   concurrent: concurrent('of every kind'),
   overOneKey: concurrent('over one key'),
@@ -54,6 +56,8 @@ export const SCRIPTS = {
   aboutLeftovers: concurrent('over leftovers'),
   overOneObject: concurrent('over one object and its owners'),
   overAdoptedBytes: concurrent('over adopted bytes'),
+  overTemporary: concurrent('over temporary objects'),
+  overArrived: concurrent('over arrived attempts'),
   ofUnknownFields: 'scripts: of calls with unknown fields are refused, and change nothing',
   ofWorkers: 'scripts: of workers that claim events at the same time settle each once, in order',
 } as const

@@ -111,16 +111,21 @@ export const endTemporaryCases: CaseGroup = {
 
     'removes objects as remove does, and returns them in the order given': async (given) => {
       const { store, clock, scope } = given
-      const [a, b] = await Promise.all(
-        ['a', 'b'].map((key) => given.activate({ key, storageKey: `bytes of ${key}`, temporarySeconds: 60 })),
+      const [a, b, c] = await Promise.all(
+        ['a', 'b', 'c'].map((key) =>
+          given.activate({ key, storageKey: `bytes of ${key}`, temporarySeconds: 60 }),
+        ),
       )
       clock.advance(HOUR)
       const now = clock.now()
-      const deleted = { ...b!, status: 'deleted', updatedAt: now, deletedAt: now, temporaryUntil: null }
-      same(await store.endTemporary({ objects: [b!] }), { removed: [deleted], kept: 0 }, 'soft')
-      same(await store.endTemporary({ objects: [b!, a!], mode: 'hard' }), { removed: [a], kept: 1 }, 'hard')
-      same((await store.listByScope({ scope, status: 'deleted' })).objects, [deleted], 'the history')
-      same((await given.leftovers()).map(({ key }) => key).sort(), ['a', 'b'], 'the leftovers')
+      const deleted = [b!, a!].map((row) => {
+        return { ...row, status: 'deleted', updatedAt: now, deletedAt: now, temporaryUntil: null }
+      })
+      same(await store.endTemporary({ objects: [b!, a!] }), { removed: deleted, kept: 0 }, 'soft')
+      const hard = await store.endTemporary({ objects: [b!, c!], mode: 'hard' })
+      same(hard, { removed: [c], kept: 1 }, 'hard')
+      same((await store.listByScope({ scope, status: 'deleted' })).objects, deleted, 'the history')
+      same((await given.leftovers()).map(({ key }) => key).sort(), ['a', 'b', 'c'], 'the leftovers')
       sameFields(await store.getScopeUsage(scope), { bytes: 0, files: 0 }, 'usage')
       same(await store.listTemporary(), [], 'listTemporary')
     },

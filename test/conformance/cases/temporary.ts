@@ -54,6 +54,7 @@ export const temporaryCases: CaseGroup = {
       clock.moveTo(new Date(END_OF_TIME.getTime() - HOUR))
       const row = await given.activate({ temporarySeconds: 31_536_000, expiresAt: END_OF_TIME })
       same(row.temporaryUntil, END_OF_TIME, 'after a confirm')
+      same(await store.findActive(at), row, 'the active row')
       await store.update({ ...at, temporarySeconds: null })
       const updated = await store.update({ ...at, temporarySeconds: 31_536_000 })
       same(updated?.temporaryUntil, END_OF_TIME, 'after an update')
