@@ -111,7 +111,6 @@ export const keptMutants: Mutants = {
       return isSame ? { ...change, after: before } : change
     }),
     'keep: makes an arrived attempt stay once it is accepted, without a change of its row',
-    SCRIPTS.aboutChecks,
   ],
   'returns objects as kept that have been removed since they were looked up': [
     driverCall('keep', async (command, driver) => {

@@ -14,6 +14,8 @@ import {
 } from './mutant.js'
 
 const LAST_DATE = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+/** Longer than any script, in milliseconds. */
+const YEARS = 10 * 365 * 24 * 3_600_000
 const LAST_ID = 'ffffffff-ffff-7fff-bfff-ffffffffffff'
 const PAST_END =
   'temporary objects: are past their end from its very millisecond: no update, transfer or keep finds them'
@@ -81,7 +83,7 @@ export const temporaryMutants: Mutants = {
     'temporary objects: end on the last valid date at the latest',
   ],
   'updates objects past their end': [
-    driverInput('update', (command, driver) => beforeEnd(command, driver, Infinity)),
+    driverInput('update', (command, driver) => beforeEnd(command, driver, YEARS)),
     PAST_END,
     SCRIPTS.aboutTemporary,
   ],
@@ -90,7 +92,7 @@ export const temporaryMutants: Mutants = {
     PAST_END,
   ],
   'transfers objects past their end': [
-    driverInput('transfer', (command, driver) => beforeEnd(command, driver, 8.64e15)),
+    driverInput('transfer', (command, driver) => beforeEnd(command, driver, YEARS)),
     PAST_END,
     SCRIPTS.aboutTemporary,
   ],

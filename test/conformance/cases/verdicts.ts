@@ -125,17 +125,13 @@ export const verdictEventCases: CaseGroup = {
 
     'are none where an arrived attempt ends otherwise': async (given) => {
       const { store, at } = given
-      await given.arrive()
-      await given.arrive()
-      await given.takeEvents()
-      await given.reserve()
-      await given.arrive()
-      await given.takeEvents()
-      await store.release(at)
-      await given.arrive()
-      await given.takeEvents()
-      await store.remove(at)
-      same(await given.takeEvents(), [], 'the events')
+      const ends = [() => given.reserve(), () => store.release(at), () => store.remove(at)]
+      for (const end of ends) {
+        await given.arrive()
+        await given.takeEvents()
+        await end()
+        same(await given.takeEvents(), [], 'the events')
+      }
     },
   },
 }
@@ -149,8 +145,8 @@ export const verdictRaceCases: CaseGroup = {
         const row = await given.arrive({ key: `key ${number}` })
         const reference = { ...at, key: row.key, id: row.id }
         const verdicts = [
-          () => given.accept(row),
           () => store.reject(reference),
+          () => given.accept(row),
           () => store.release(reference),
         ]
         const outcomes = await allOf(verdicts.map((verdict) => observed(verdict)))

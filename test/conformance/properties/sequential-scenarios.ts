@@ -214,7 +214,7 @@ export const SEQUENTIAL_SCENARIOS: Readonly<Record<string, SequentialScenario>> 
       { weight: 4, arbitrary: stepOf('confirm') },
       { weight: 1, arbitrary: repeatedConfirm },
       { weight: 1, arbitrary: stepOf('listArrived') },
-      { weight: 2, arbitrary: keepOwn },
+      { weight: 4, arbitrary: keepOwn },
       { weight: 1, arbitrary: stepOf('endTemporary') },
       { weight: 2, arbitrary: transferActive },
       { weight: 1, arbitrary: stepOf('adopt') },
