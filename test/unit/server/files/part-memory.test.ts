@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createPartMemory, type PartInMemory } from '../../../../src/server/files/part-memory.js'
+import { expectNoTimersLeft } from '../fake-timers.js'
 import { iterableOf, PART, streamOf } from './bodies.js'
 import { OWNER, rejection, watchedService } from './watched-service.js'
 
@@ -17,11 +18,7 @@ async function ready(...parts: readonly PartInMemory[]): Promise<boolean[]> {
   return found
 }
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0)
-  vi.useRealTimers()
-})
+expectNoTimersLeft()
 
 describe('the memory of parts', () => {
   it('is given in the order of the calls, up to its size', async () => {
