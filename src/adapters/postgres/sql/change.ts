@@ -65,7 +65,8 @@ ${readEnd('a', 'a_end')}
   IF a.id IS NULL OR a.scope <> p_scope OR a.attempt_id <> p_attempt_id OR a_end <= p_now THEN
     RETURN '{"outcome":"updated"}';
   END IF;
-  ends := CASE WHEN p_sets_temporary_seconds THEN ${secondsAfter('p_now', 'p_temporary_seconds')} ELSE a_end END;
+  ends := CASE WHEN NOT p_sets_temporary_seconds THEN a_end
+    WHEN p_temporary_seconds IS NOT NULL THEN ${secondsAfter('p_now', 'p_temporary_seconds')} END;
   IF p_set_metadata IS NOT NULL THEN${mergeMetadata({ before: 'a.metadata', changes: 'p_set_metadata', into: ['p_metadata', 'entries', 'bytes'] })}
     IF entries > ${MAX_METADATA_ENTRIES} THEN
       RETURN '{"outcome":"metadata-entries","got":"' || entries || '"}';
