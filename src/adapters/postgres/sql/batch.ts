@@ -75,7 +75,7 @@ BEGIN${WRITABLE}
     FROM {schema}.objects o WHERE o.bucket = w.bucket AND o.key = w.key AND o.status <> 'deleted'
   ) l
   CROSS JOIN LATERAL (
-    SELECT CASE w.kind WHEN 'reserve' THEN l.rows = 0 ELSE l.rows = 1 AND l.declared IS NOT NULL AND NOT l.marked AND NOT w.accept END AS usual,
+    SELECT CASE w.kind WHEN 'reserve' THEN l.rows = 0 ELSE l.rows = 1 AND l.declared IS NOT NULL AND NOT l.marked AND w.accept IS NOT TRUE END AS usual,
       -- An upper bound. A confirm without a pending row of this scope counts its whole size.
       CASE w.kind WHEN 'reserve' THEN w.declared_size ELSE greatest(0, w.size - coalesce(l.declared, 0)) END AS more_bytes
   ) m;

@@ -51,7 +51,7 @@ BEGIN${LOCK_KEY}
   -- scope.
   UPDATE {schema}.objects o SET${ACTIVATED}
   WHERE o.attempt_id = p_id AND o.bucket = p_bucket AND o.key = p_key AND o.declared_size = p_size
-    AND NOT p_accept AND NOT (${isMarked('o')}) AND o.scope IS NOT DISTINCT FROM coalesce(p_scope, o.scope)
+    AND p_accept IS NOT TRUE AND NOT (${isMarked('o')}) AND o.scope IS NOT DISTINCT FROM coalesce(p_scope, o.scope)
     AND NOT EXISTS (
       SELECT FROM {schema}.objects a WHERE a.bucket = p_bucket AND a.key = p_key AND a.status = 'active')
   RETURNING o.scope, ${objectText('o')} INTO owner, answer;
@@ -67,7 +67,7 @@ BEGIN${LOCK_KEY}
   IF p_accept OR p.id IS NULL OR p.id <> p_id OR ${hasArrived('p')} THEN
     -- Repeats a confirm that succeeded: of this attempt or, if the call names none, of the same bytes.
     IF ${hasArrived('p')} AND ${matches('p')} THEN
-      IF NOT p_accept THEN
+      IF p_accept IS NOT TRUE THEN
         RETURN '{"outcome":"confirmed","isRepeat":true,"object":' || ${objectText('p', 'agreed.check_until')} || '}';
       END IF;
       p_e_tag := p.e_tag;
@@ -88,7 +88,7 @@ BEGIN${LOCK_KEY}
     END IF;
   END IF;
 
-  IF NOT p_accept AND agreed.check_seconds IS NOT NULL THEN
+  IF p_accept IS NOT TRUE AND agreed.check_seconds IS NOT NULL THEN
     ends := ${secondsAfter('p_now', 'agreed.check_seconds')};
     UPDATE {schema}.terms t SET check_until = ends WHERE t.attempt_id = p.attempt_id;
     UPDATE {schema}.objects o SET

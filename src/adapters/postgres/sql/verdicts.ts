@@ -13,7 +13,7 @@ const HOUR_AGO = `p_now - interval '${REJECTION_SECONDS} seconds'`
 /** The result of a confirm that finds no row: the rejection of its attempt, if there was one at this key. */
 export const NOT_FOUND = `coalesce((
       SELECT pg_catalog.json_build_object('outcome', 'rejected', 'reason', j.reason)::text FROM {schema}.rejections j
-      WHERE NOT p_accept AND j.attempt_id = p_id AND j.rejected_at > ${HOUR_AGO}
+      WHERE p_accept IS NOT TRUE AND j.attempt_id = p_id AND j.rejected_at > ${HOUR_AGO}
         AND j.bucket || '' = p_bucket AND j.key || '' = p_key AND (p_scope IS NULL OR j.scope || '' = p_scope)
     ), '{"outcome":"not-found"}')`
 

@@ -11,23 +11,19 @@ export const SCOPE_WRITE_1: CompositeType = {
     'e_tag text, max_bytes bigint, max_files bigint, now timestamptz',
 }
 
-/** Arguments that came later, with what their absence means. */
-const LATER: Readonly<Record<string, string>> = {
-  temporary_seconds: 'NULL',
-  check_seconds: 'NULL',
-  accept: 'false',
-}
+/** Arguments that came later. Version 1.5 knows none of them, as if they were left out. */
+const LATER = ['temporary_seconds', 'check_seconds', 'accept']
 
 const CALLED = ['reserve', 'confirm'] as const
 
 /** A function that takes no later arguments, and calls the current one. */
 const withoutLater = (call: (typeof CALLED)[number]) => `
 CREATE OR REPLACE FUNCTION {schema}.${call}_v1(
-  ${parameters(ARGUMENTS[call].filter(({ name }) => !(name in LATER)) as never[])}
+  ${parameters(ARGUMENTS[call].filter(({ name }) => !LATER.includes(name)))}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 BEGIN
   RETURN {schema}.${call}_v2(
-    ${ARGUMENTS[call].map(({ name }) => LATER[name] ?? `p_${name}`).join(', ')});
+    ${ARGUMENTS[call].map(({ name }) => (LATER.includes(name) ? 'NULL' : `p_${name}`)).join(', ')});
 END
 $body$;
 COMMENT ON FUNCTION {schema}.${call}_v1 IS '${call}_v2 as version 1.5 calls it.';
