@@ -12,11 +12,21 @@ const CLEAR_END = `UPDATE {schema}.objects o SET writable_until = ${unmarked('o.
 /** The objects that name one that has this attempt. */
 const NAMED = `pg_catalog.unnest(attempts) WITH ORDINALITY AS f(attempt_id, place)`
 
+/** Whether a row can be kept: an active one that is not past its end, or an arrived one. */
+const CAN_BE_KEPT = `CASE o.status
+        WHEN 'active' THEN (${endOf('o')} <= p_now) IS NOT TRUE
+        WHEN 'pending' THEN ${hasArrived('o')}
+      END`
+
+/** Counts all rows, those with an end, and those that have arrived. */
+const countsOf = (row: string) => `count(*),
+      count(*) FILTER (WHERE ${row}.status = 'active' AND ${isMarked(row)}), count(*) FILTER (WHERE ${row}.status = 'pending')`
+
 /**
  * Implements `keep` of core/store/driver.ts. Returns JSON: the outcome, and the rows or the indexes of objects.
  *
- * A refusal needs no lock, because one statement sees all rows at one moment. Otherwise it locks the keys and looks again. A further
- * look follows only if an id was found at another key.
+ * A refusal needs no lock, because one statement sees all rows at one moment. Otherwise it locks the keys. If a row has changed
+ * meanwhile, it looks again.
  *
  * No sum and no indexed column of `objects` changes, so each row costs a HOT update. All objects have a `place`, from 1.
  */
@@ -26,7 +36,6 @@ RETURNS text LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
 #variable_conflict use_column
 DECLARE
-  locked bigint[];
   numbers bigint[];
   attempts uuid[];
   given bigint;
@@ -38,9 +47,8 @@ DECLARE
 BEGIN${WRITABLE}
   LOOP
     SELECT pg_catalog.array_agg(f.attempt_id ORDER BY w.place), pg_catalog.array_agg(DISTINCT ${lockOf('f.bucket', 'f.key')}),
-      count(*), pg_catalog.count(f.attempt_id), pg_catalog.count(DISTINCT f.attempt_id),
-      count(*) FILTER (WHERE f.status = 'active' AND ${isMarked('f')}), count(*) FILTER (WHERE f.status = 'pending')
-    INTO attempts, numbers, given, found_rows, different, with_end, arrived
+      pg_catalog.count(f.attempt_id), pg_catalog.count(DISTINCT f.attempt_id), ${countsOf('f')}
+    INTO attempts, numbers, found_rows, different, given, with_end, arrived
     FROM pg_catalog.json_to_recordset(p_objects) AS w(place int, id uuid, attempt_id uuid)
     LEFT JOIN LATERAL (
       SELECT o.* FROM (
@@ -49,10 +57,7 @@ BEGIN${WRITABLE}
         SELECT o.* FROM {schema}.objects o WHERE o.id = w.id AND o.id <> o.attempt_id
         OFFSET 0
       ) o
-      WHERE o.scope = p_scope AND (w.attempt_id IS NULL OR o.attempt_id = w.attempt_id) AND CASE o.status
-        WHEN 'active' THEN (${endOf('o')} <= p_now) IS NOT TRUE
-        WHEN 'pending' THEN ${hasArrived('o')}
-      END
+      WHERE o.scope = p_scope AND (w.attempt_id IS NULL OR o.attempt_id = w.attempt_id) AND ${CAN_BE_KEPT}
       LIMIT 1
     ) f ON true;
     IF different < found_rows THEN
@@ -65,9 +70,11 @@ BEGIN${WRITABLE}
       FROM ${NAMED} WHERE f.attempt_id IS NULL;
       RETURN answer;
     END IF;
-    EXIT WHEN NOT EXISTS (SELECT FROM pg_catalog.unnest(numbers) AS k(number) WHERE (k.number = ANY (locked)) IS NOT TRUE);
     PERFORM pg_advisory_xact_lock(k.number) FROM (SELECT k.number FROM pg_catalog.unnest(numbers) AS k(number) ORDER BY 1) k;
-    locked := pg_catalog.array_cat(locked, numbers);
+    EXIT WHEN (given, with_end, arrived) = (
+      SELECT ${countsOf('o')} FROM pg_catalog.unnest(attempts) AS f(attempt_id)
+      CROSS JOIN LATERAL (SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = f.attempt_id OFFSET 0) o
+      WHERE o.scope = p_scope AND ${CAN_BE_KEPT});
   END LOOP;
 
   WITH changed AS (
