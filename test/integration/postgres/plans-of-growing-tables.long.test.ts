@@ -34,7 +34,7 @@ const GROW = (schema: string) => `
   INSERT INTO ${schema}.terms (attempt_id, id, scope, temporary_until)
   SELECT attempt_id, id, scope, '2031-01-01' FROM ${schema}.objects WHERE status = 'active' AND scope LIKE 'other %';
   INSERT INTO ${schema}.rejections (attempt_id, scope, bucket, key, rejected_at)
-  SELECT gen_random_uuid(), 'other ' || g % 100, 'bucket', 'other ' || g, '2030-01-01' FROM generate_series(1, 20000) g;
+  SELECT gen_random_uuid(), 'other ' || g % 100, 'bucket', 'other ' || g, '2030-06-01' FROM generate_series(1, 20000) g;
   INSERT INTO ${schema}.leftovers (attempt_id, scope, bucket, key, storage_key, since, writable_until)
   SELECT gen_random_uuid(), CASE WHEN g % 3 > 0 THEN 'other ' || g % 100 END, 'bucket', 'other ' || g, 'bytes ' || g,
     '2029-01-01', '2029-01-01'

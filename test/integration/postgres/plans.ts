@@ -40,7 +40,7 @@ const fillText = (schema: string, hugeRows: number) => `
   FROM made;
   -- Some objects are temporary, and some attempts have arrived, as in any large table of terms.
   INSERT INTO ${schema}.terms (attempt_id, id, scope, temporary_until)
-  SELECT id::uuid, id::uuid, scope, timestamptz '2030-06-01' + g * interval '1 minute'
+  SELECT id::uuid, id::uuid, scope, timestamptz '2029-06-01' + g * interval '1 minute'
   FROM made WHERE status = 'active' AND g % 4 = 0;
   INSERT INTO ${schema}.terms (attempt_id, id, scope, check_seconds, check_until)
   SELECT id::uuid, id::uuid, scope, 60, timestamptz '2029-06-01' + g * interval '1 minute'
@@ -51,7 +51,7 @@ const fillText = (schema: string, hugeRows: number) => `
     size = coalesce(o.size, o.declared_size)
   FROM ${schema}.terms t WHERE t.attempt_id = o.attempt_id;
   INSERT INTO ${schema}.rejections (attempt_id, scope, bucket, key, rejected_at)
-  SELECT gen_random_uuid(), scope, 'bucket', 'rejected ' || g, timestamptz '2030-01-01'
+  SELECT gen_random_uuid(), scope, 'bucket', 'rejected ' || g, timestamptz '2030-06-01'
   FROM made WHERE g % 20 = 0;
   INSERT INTO ${schema}.scope_usage (scope, bytes, files, reserved_bytes, reserved_files, pending_rows, deleted_rows)
   SELECT scope, count(*) FILTER (WHERE status = 'active'), count(*) FILTER (WHERE status = 'active'),

@@ -62,20 +62,19 @@ export const SCOPE_LISTS = listsOf(OBJECT)
 export const SCOPE_LISTS_WITHOUT_METADATA = listsOf(objectColumns('o', { withMetadata: false }))
 
 /**
- * Lists rows with an end, earliest first: Postgres reads the terms in the order of an index, and finds the row of each. One that a
- * statement from outside the library deleted is left out.
+ * Lists rows with an end, earliest first. A subquery for each of the terms leaves out those whose row a statement from outside the
+ * library deleted. It is no join, which the planner could begin at the other table, and then sort all rows.
  */
 const byEnd = (end: 'temporary_until' | 'check_until', condition: string, ofScope = '') => `
      SELECT ${objectColumns('o', { end: 't.ends' })} FROM (
-       SELECT t.attempt_id, t.scope, t.${end} AS ends, t.id FROM {schema}.terms t
+       SELECT t.attempt_id, t.${end} AS ends, t.id FROM {schema}.terms t
        WHERE ${ofScope === '' ? '' : `t.scope >= $5 AND t.scope <= $5 AND `}t.${end} <= $1
          AND (${ofScope}t.${end}, t.id) > (${ofScope === '' ? '' : '$5, '}$2, $3)
-       ORDER BY ${ofScope}t.${end}, t.id
+         AND (SELECT true FROM {schema}.objects o WHERE o.attempt_id = t.attempt_id AND ${condition})
+       ORDER BY ${ofScope}t.${end}, t.id LIMIT ${hidden('$4::int')}
      ) t
-     CROSS JOIN LATERAL (
-       SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = t.attempt_id AND ${condition} OFFSET 0
-     ) o
-     ORDER BY ${ofScope}t.ends, t.id LIMIT ${hidden('$4::int')}`
+     CROSS JOIN LATERAL (SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = t.attempt_id OFFSET 0) o
+     ORDER BY t.ends, t.id`
 const [isTemporary, isArrived] = [`o.status || '' = 'active'`, `o.status || '' = 'pending'`]
 
 /** The other lists, one statement each. An index serves every condition. */
