@@ -13,6 +13,7 @@ CREATE TABLE events (
   due_at timestamptz NOT NULL,
   object text NOT NULL,
   previous text,
+  reason text COLLATE "C",
   CONSTRAINT events_pkey PRIMARY KEY (id)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=10000);
 
@@ -96,6 +97,22 @@ CREATE INDEX objects_scope_expiry ON objects USING btree (scope, expires_at, id)
 -- Finds the row of a storage key that does not follow from the key.
 CREATE INDEX objects_storage_key ON objects USING btree (bucket, storage_key) WHERE ((storage_key <> key) AND (storage_key <> ((key || '~'::text) || (attempt_id)::text)) AND (status <> 'deleted'::text));
 
+-- Attempts that were rejected within the last hour.
+CREATE TABLE rejections (
+  attempt_id uuid NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  bucket text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  rejected_at timestamptz NOT NULL,
+  reason text COLLATE "C",
+  CONSTRAINT rejections_pkey PRIMARY KEY (attempt_id)
+);
+
+-- Rejections of a scope.
+CREATE INDEX rejections_of_scope ON rejections USING btree (scope, rejected_at);
+-- Rejections to forget.
+CREATE INDEX rejections_oldest ON rejections USING btree (rejected_at);
+
 -- The version of this schema, in the only row.
 CREATE TABLE schema_version (
   only_row boolean NOT NULL DEFAULT true,
@@ -118,6 +135,27 @@ CREATE TABLE scope_usage (
   CONSTRAINT scope_usage_pkey PRIMARY KEY (scope)
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000);
 
+-- Ends of temporary objects, checks of arrived bytes, and what attempts say of both.
+CREATE TABLE terms (
+  attempt_id uuid NOT NULL,
+  id uuid NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  temporary_seconds bigint,
+  check_seconds bigint,
+  temporary_until timestamptz,
+  check_until timestamptz,
+  CONSTRAINT terms_pkey PRIMARY KEY (attempt_id)
+) WITH (autovacuum_vacuum_scale_factor=0.05);
+
+-- Attempts that have arrived.
+CREATE INDEX terms_arrived ON terms USING btree (check_until, id) WHERE (check_until IS NOT NULL);
+-- Attempts of a scope that have arrived.
+CREATE INDEX terms_scope_arrived ON terms USING btree (scope, check_until, id) WHERE (check_until IS NOT NULL);
+-- Ends of the temporary objects of a scope.
+CREATE INDEX terms_scope_temporary ON terms USING btree (scope, temporary_until, id) WHERE (temporary_until IS NOT NULL);
+-- Ends of temporary objects.
+CREATE INDEX terms_temporary ON terms USING btree (temporary_until, id) WHERE (temporary_until IS NOT NULL);
+
 CREATE TYPE scope_write_v1 AS (
   bucket text,
   content_type text,
@@ -137,6 +175,31 @@ CREATE TYPE scope_write_v1 AS (
   route text,
   size bigint,
   storage_key text,
+  upload_id text
+);
+
+CREATE TYPE scope_write_v2 AS (
+  accept boolean,
+  bucket text,
+  check_seconds bigint,
+  content_type text,
+  declared_size bigint,
+  e_tag text,
+  expires_at timestamptz,
+  filename text,
+  id uuid,
+  key text,
+  kind text,
+  max_bytes bigint,
+  max_files bigint,
+  metadata json,
+  now timestamptz,
+  overwrite boolean,
+  place integer,
+  route text,
+  size bigint,
+  storage_key text,
+  temporary_seconds bigint,
   upload_id text
 );
 
@@ -174,9 +237,9 @@ FUNCTION claim_events_v1(
   p_now timestamptz,
   p_until timestamptz,
   p_last json
-) RETURNS TABLE(object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts integer, has_next boolean);
+) RETURNS TABLE(object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts integer, has_next boolean, reason text);
 
--- Makes the pending row of a key active.
+-- confirm_v2 as version 1.5 calls it.
 FUNCTION confirm_v1(
   p_bucket text,
   p_key text,
@@ -189,8 +252,35 @@ FUNCTION confirm_v1(
   p_now timestamptz
 ) RETURNS text;
 
+-- Makes the pending row of a key active.
+FUNCTION confirm_v2(
+  p_bucket text,
+  p_key text,
+  p_id uuid,
+  p_scope text,
+  p_size bigint,
+  p_e_tag text,
+  p_content_type text,
+  p_max_bytes bigint,
+  p_accept boolean,
+  p_now timestamptz
+) RETURNS text;
+
 -- Lets numbers of events continue after the newest.
 FUNCTION continue_events_v1() RETURNS void;
+
+-- Returns the end of a row with terms.
+FUNCTION end_of_v1(
+  p_attempt uuid
+) RETURNS timestamptz;
+
+-- Removes objects that are past their end.
+FUNCTION end_temporary_v1(
+  p_objects json,
+  p_mode text,
+  p_ended_by timestamptz,
+  p_now timestamptz
+) RETURNS SETOF text;
 
 -- Extends claims.
 FUNCTION extend_claims_v1(
@@ -202,6 +292,13 @@ FUNCTION extend_claims_v1(
 FUNCTION is_referenced_v1(
   p_attempt uuid
 ) RETURNS boolean;
+
+-- Clears the ends of temporary objects, of all or of none.
+FUNCTION keep_v1(
+  p_scope text,
+  p_objects json,
+  p_now timestamptz
+) RETURNS text;
 
 -- Lists scopes with their sums.
 FUNCTION list_scopes_v1(
@@ -242,6 +339,17 @@ FUNCTION purge_expired_v1(
   p_now timestamptz
 ) RETURNS SETOF objects;
 
+-- Records the arrival or the rejection of a pending row.
+FUNCTION record_check_v1(
+  p_type text,
+  p_bucket text,
+  p_key text,
+  p_object text,
+  p_previous text,
+  p_reason text,
+  p_now timestamptz
+) RETURNS boolean;
+
 -- Records the change of an active row.
 FUNCTION record_event_v1() RETURNS trigger;
 
@@ -255,7 +363,19 @@ FUNCTION refusal_v1(
   p_max_files bigint
 ) RETURNS text;
 
--- Ends an attempt: deletes its pending row.
+-- Ends an attempt whose bytes have arrived, and remembers that for an hour.
+FUNCTION reject_v1(
+  p_bucket text,
+  p_key text,
+  p_id uuid,
+  p_scope text,
+  p_reason text,
+  p_now timestamptz,
+  OUT obj objects,
+  OUT ends timestamptz
+) RETURNS record;
+
+-- release_v2 as version 1.5 calls it.
 FUNCTION release_v1(
   p_bucket text,
   p_key text,
@@ -265,6 +385,18 @@ FUNCTION release_v1(
   p_now timestamptz,
   OUT obj objects
 ) RETURNS objects;
+
+-- Ends an attempt: deletes its pending row.
+FUNCTION release_v2(
+  p_bucket text,
+  p_key text,
+  p_id uuid,
+  p_scope text,
+  p_upload_id text,
+  p_now timestamptz,
+  OUT obj objects,
+  OUT ends timestamptz
+) RETURNS record;
 
 -- remove_v2 as version 1.5 calls it.
 FUNCTION remove_v1(
@@ -284,8 +416,9 @@ FUNCTION remove_v2(
   p_attempt_id uuid,
   p_mode text,
   p_now timestamptz,
-  OUT obj objects
-) RETURNS objects;
+  OUT obj objects,
+  OUT ends timestamptz
+) RETURNS record;
 
 -- Corrects the sums of a scope.
 FUNCTION repair_usage_v1(
@@ -294,7 +427,7 @@ FUNCTION repair_usage_v1(
   OUT actual scope_usage
 ) RETURNS record;
 
--- Starts an attempt: inserts its pending row if the key is free and the quota has room.
+-- reserve_v2 as version 1.5 calls it.
 FUNCTION reserve_v1(
   p_id uuid,
   p_scope text,
@@ -311,6 +444,28 @@ FUNCTION reserve_v1(
   p_overwrite boolean,
   p_max_bytes bigint,
   p_max_files bigint,
+  p_now timestamptz
+) RETURNS text;
+
+-- Starts an attempt: inserts its pending row if the key is free and the quota has room.
+FUNCTION reserve_v2(
+  p_id uuid,
+  p_scope text,
+  p_bucket text,
+  p_key text,
+  p_declared_size bigint,
+  p_expires_at timestamptz,
+  p_route text,
+  p_filename text,
+  p_content_type text,
+  p_metadata json,
+  p_storage_key text,
+  p_upload_id text,
+  p_overwrite boolean,
+  p_max_bytes bigint,
+  p_max_files bigint,
+  p_temporary_seconds bigint,
+  p_check_seconds bigint,
   p_now timestamptz
 ) RETURNS text;
 
@@ -342,7 +497,7 @@ FUNCTION transfer_v1(
   p_now timestamptz
 ) RETURNS text;
 
--- Sets the filename, content type, metadata or ETag of the active row of a key.
+-- Sets the filename, content type, metadata, ETag or end of the active row of a key.
 FUNCTION update_v1(
   p_bucket text,
   p_key text,
@@ -357,6 +512,8 @@ FUNCTION update_v1(
   p_metadata json,
   p_sets_e_tag boolean,
   p_e_tag text,
+  p_sets_temporary_seconds boolean,
+  p_temporary_seconds bigint,
   p_now timestamptz
 ) RETURNS text;
 

@@ -14,7 +14,14 @@ import { whileWatched } from './migrate/waiting.js'
 import { statementsOf, type SchemaName } from './sql/statement.js'
 import { SCHEMA } from './sql/schema.js'
 import { verify } from './migrate/verify.js'
-import { BEFORE_ALL_DATES, readLeftover, readNumber, readObject, readObjects } from './sql/rows.js'
+import {
+  AFTER_ALL_DATES,
+  BEFORE_ALL_DATES,
+  readLeftover,
+  readNumber,
+  readObject,
+  readObjects,
+} from './sql/rows.js'
 import { ARGUMENTS, valuesOf } from './sql/arguments.js'
 import { FIRST_ID, LAST_ID } from './sql/lists.js'
 import { readCounts, readDifferences, readUsage } from './sql/usage-checks.js'
@@ -113,7 +120,8 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
 
     async confirm(command) {
       const result = await batchedWrites.confirm(command)
-      const { outcome, object, isRepeat = false, replaced } = result
+      const { outcome, object, isRepeat = false, replaced, reason } = result
+      if (outcome === 'rejected') return { outcome, reason: reason ?? null }
       if (outcome !== 'confirmed') return readRefusal<outcomes.ConfirmRefusal>(result, command.quota)
       const row = readObject(object!)!
       return { outcome, row, isRepeat, replaced: replaced ? readObject(replaced) : null }
@@ -155,12 +163,45 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
       return { outcome, row: row!, scopes: otherScope ? [row!.scope, otherScope] : [row!.scope] }
     },
 
-    // Not built yet.
-    keep: notBuilt,
-    listTemporary: notBuilt,
-    endTemporary: notBuilt,
-    listArrived: notBuilt,
-    reject: notBuilt,
+    async keep({ scope, objects, now }) {
+      const named = objects.map(({ id, attemptId }, index) => ({
+        place: index + 1,
+        id,
+        attempt_id: attemptId,
+      }))
+      // A repeat of a call that took effect returns the same rows, because none has an end any more.
+      const result = await change(writes.keep, [scope, JSON.stringify(named), now.toISOString()])
+      const { outcome, objects: rows, index, earlier, indexes } = result
+      if (outcome === 'repeated') return { outcome, index: index!, earlier: earlier! }
+      if (outcome === 'missing') return { outcome, indexes: indexes! }
+      return { outcome: 'kept', rows: readObjects(rows!) }
+    },
+
+    async listTemporary({ scope, before, limit, after }) {
+      const from = after?.temporaryUntil?.toISOString() ?? BEFORE_ALL_DATES
+      const values = [before.toISOString(), from, after?.id ?? FIRST_ID, limit]
+      return readObjects(await callWithin(scope, [lists.listTemporary, lists.listTemporaryOfScope], values))
+    },
+
+    async endTemporary({ objects, mode, endedBy, now }) {
+      const named = objects.map(({ bucket, key, id, attemptId, temporaryUntil, isKept }, index) => ({
+        ...{ place: index + 1, bucket, key, id, attempt_id: attemptId },
+        ...{ temporary_until: temporaryUntil, is_kept: isKept },
+      }))
+      const values = [JSON.stringify(named), mode, endedBy.toISOString(), now.toISOString()]
+      const rows = await once(writes.endTemporary, values)
+      return { rows: rows.map(([object]) => readObject(JSON.parse(object!) as TextRow)!) }
+    },
+
+    async listArrived({ scope, dueBefore, limit, after }) {
+      const from = after?.expiresAt?.toISOString() ?? BEFORE_ALL_DATES
+      const values = [dueBefore?.toISOString() ?? AFTER_ALL_DATES, from, after?.id ?? FIRST_ID, limit]
+      return readObjects(await callWithin(scope, [lists.listArrived, lists.listArrivedOfScope], values))
+    },
+
+    async reject(command) {
+      return { row: firstObject(await once(writes.reject, valuesOf(ARGUMENTS.reject, command))) }
+    },
 
     findById: async ({ id, scope }) => readOne(reads.findById, [id, scope]),
 
@@ -271,8 +312,4 @@ function namesWithin(prefix: string | null): readonly [first: string, end: strin
 
 function firstObject([row]: readonly TextRow[]): StorageObject | null {
   return row ? readObject(row) : null
-}
-
-async function notBuilt(): Promise<never> {
-  throw new Error('Not built yet.')
 }

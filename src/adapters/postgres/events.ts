@@ -83,19 +83,19 @@ function heldOf(places: readonly EventPlace[], rows: readonly TextRow[]): [id: s
 
 function readEvent(row: TextRow): StoredEvent {
   // The token contains the position, so that no two claims have the same one.
-  return { ...readChange(row), claim: `${row[2]}.${row[7]}`, hasNext: row[8] === 't' }
+  return { ...readChange(row), claim: `${row[2]}.${row[7]}`, hasNext: row[9] === 't' }
 }
 
 function readListedEvent(row: TextRow): ListedEvent {
-  const dueAt = readDate(row[8])
-  return { ...readChange(row), dueAt, claimedUntil: row[9] === 't' ? new Date(dueAt) : null }
+  const dueAt = readDate(row[9])
+  return { ...readChange(row), dueAt, claimedUntil: row[10] === 't' ? new Date(dueAt) : null }
 }
 
 function readChange(row: TextRow) {
   const previous = row[5] == null ? null : readRow(row[5])
   return {
     id: eventId({ digest: row[0]!, number: row[1]!, id: row[2]! }),
-    ...recordedChange(row[3]!, readRow(row[4]!), previous),
+    ...recordedChange(row[3]!, readRow(row[4]!), previous, row[8] ?? null),
     createdAt: readDate(row[6]),
     attempts: readNumber(row[7]),
   }

@@ -55,7 +55,7 @@ export function conformanceOnPglite(extent: Extent): void {
         const store = postgresAdapter(database, { schema, now, events })
         if (!migrated.has(schema)) await store.migrate()
         migrated.add(schema)
-        for (const table of ['objects', 'scope_usage', 'leftovers', 'events']) {
+        for (const table of ['objects', 'scope_usage', 'leftovers', 'terms', 'rejections', 'events']) {
           await database.exec(`DELETE FROM ${schema}.${table}`)
         }
         return store

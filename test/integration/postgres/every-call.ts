@@ -54,6 +54,18 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     if (replaced) await object(store, id)
     await store.remove(at(id))
   }
+  const [rejectedId, arrivedId, keptIds] = [newId(), newId(), [newId(), newId(), newId()]]
+  const arrived = (key: string, id: string) => async (store: StorageObjectStore) => {
+    await store.reserve(reserve(key, { id, checkSeconds: 60 }))
+    await store.confirm({ ...at(key), size: 10, eTag: 'e' })
+  }
+  const endedId = newId()
+  let end = now()
+  /** The end is not over for long enough, so only a call that keeps the object changes it. */
+  const ends = (keep: readonly string[]) => ({
+    objects: [{ ...at('ended'), id: endedId, attemptId: endedId, temporaryUntil: end }],
+    keep,
+  })
   const active = (key: string) => (store: StorageObjectStore) => object(store, key)
   return [
     call('reserve', (store) => store.reserve(reserve('new', { quota, metadata: { a: 'b' } }))),
@@ -136,6 +148,50 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
         await store.confirm({ ...at('without'), size: 10 })
       },
     ),
+    call('reserve with terms', (store) =>
+      store.reserve(reserve('terms', { temporarySeconds: 60, checkSeconds: 60 })),
+    ),
+    call('confirm that arrives', (store) => store.confirm({ ...at('terms'), size: 10, eTag: 'e' })),
+    call('find an arrived attempt', (store) => store.find(at('terms'))),
+    call('confirm that accepts', (store) =>
+      store.confirm({ ...at('terms'), size: 10, eTag: 'e', accept: true }),
+    ),
+    call('find a temporary object', (store) => store.find(at('terms'))),
+    call('update an end', (store) => store.update({ ...at('terms'), temporarySeconds: 1 })),
+    call(
+      'reject',
+      (store) => store.reject({ ...at('rejected'), id: rejectedId, reason: 'a virus' }),
+      arrived('rejected', rejectedId),
+    ),
+    call('confirm a rejected attempt', (store) =>
+      store.confirm({ ...at('rejected'), id: rejectedId, size: 10 }).catch(() => {}),
+    ),
+    call(
+      'keep',
+      (store) => store.keep({ scope, objects: keptIds.map((id) => ({ id })) }),
+      async (store) => {
+        for (const id of keptIds) {
+          await store.reserve(reserve(id, { id, temporarySeconds: 60 }))
+          await store.confirm({ ...at(id), size: 10 })
+        }
+      },
+    ),
+    call('keep nothing', (store) => store.keep({ scope, objects: [{ id: rejectedId }] }).catch(() => {})),
+    call(
+      'keep an arrived attempt',
+      (store) => store.keep({ scope, objects: [{ id: arrivedId }] }),
+      arrived('arrived', arrivedId),
+    ),
+    call(
+      'endTemporary',
+      (store) => store.endTemporary(ends([])),
+      async (store) => {
+        await store.reserve(reserve('ended', { id: endedId, temporarySeconds: 60 }))
+        const { temporaryUntil } = await store.confirm({ ...at('ended'), size: 10 })
+        end = temporaryUntil!
+      },
+    ),
+    call('endTemporary that keeps', (store) => store.endTemporary(ends([endedId]))),
     call('findById', (store) => store.findById({ id: objectId }), reserving('by id', { id: objectId })),
     call(
       'findById of a replaced object',
@@ -171,6 +227,11 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
         call(`listLeftovers${suffix}`, (store) => store.listLeftovers({ ...only, limit })),
         call(`listLeftovers that are due${suffix}`, (store) =>
           store.listLeftovers({ ...only, dueBefore: now(), limit }),
+        ),
+        call(`listTemporary${suffix}`, (store) => store.listTemporary({ ...only, before: later(), limit })),
+        call(`listArrived${suffix}`, (store) => store.listArrived({ ...only, limit })),
+        call(`listArrived that are due${suffix}`, (store) =>
+          store.listArrived({ ...only, dueBefore: now(), limit }),
         ),
         call(`purgeDeleted${suffix}`, (store) => store.purgeDeleted({ ...only, before: now(), limit })),
       ]

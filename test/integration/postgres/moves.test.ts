@@ -61,7 +61,7 @@ interface Move {
 }
 
 const BOTH = ['migrate()', 'postgresSchema()'] as const
-const TABLES = ['objects', 'scope_usage', 'leftovers', 'events', 'schema_version']
+const TABLES = ['objects', 'scope_usage', 'leftovers', 'terms', 'rejections', 'events', 'schema_version']
 /** A list of expectations that must each be met by some finding. */
 const some = (...findings: unknown[]) => expect.arrayContaining(findings) as string[]
 
@@ -304,7 +304,8 @@ describePrivatePostgres('a schema that was moved', (programs) => {
         `Row security is on for the table ${table}, and hides rows. ` +
         `Run ALTER TABLE "svc_db".${table} DISABLE ROW LEVEL SECURITY.`,
     )
-    const WRITES = 'INSERT, UPDATE, DELETE ON svc_db.objects, svc_db.scope_usage, svc_db.leftovers'
+    const WRITES =
+      'INSERT, UPDATE, DELETE ON svc_db.objects, svc_db.scope_usage, svc_db.leftovers, svc_db.terms, svc_db.rejections'
     const READS = 'USAGE ON SCHEMA svc_db TO app; GRANT SELECT ON ALL TABLES IN SCHEMA svc_db TO app'
     const ALL = `GRANT ${READS}; GRANT ${WRITES} TO app`
 
@@ -341,7 +342,9 @@ describePrivatePostgres('a schema that was moved', (programs) => {
         findings: [
           ...['DELETE', 'INSERT', 'UPDATE'].map((name) => right(name, 'leftovers')),
           ...['DELETE', 'INSERT', 'UPDATE'].map((name) => right(name, 'objects')),
+          ...['DELETE', 'INSERT', 'UPDATE'].map((name) => right(name, 'rejections')),
           ...['INSERT', 'UPDATE'].map((name) => right(name, 'scope_usage')),
+          ...['DELETE', 'INSERT', 'UPDATE'].map((name) => right(name, 'terms')),
         ],
       },
       {

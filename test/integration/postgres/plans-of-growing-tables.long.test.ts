@@ -6,7 +6,7 @@ import { eventCalls } from './event-calls.js'
 import { everyCall } from './every-call.js'
 import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted, rowsReadBy } from './schemas.js'
 
-const TABLES = ['objects', 'scope_usage', 'leftovers', 'events']
+const TABLES = ['objects', 'scope_usage', 'leftovers', 'terms', 'rejections', 'events']
 /** Postgres decides at the sixth execution of a prepared statement whether to keep one plan for all further ones. */
 const EXECUTIONS = 8
 const MAX_ROWS = 60
@@ -23,12 +23,18 @@ const GROW = (schema: string) => `
     created_at, updated_at, confirmed_at, deleted_at, writable_until, storage_key)
   SELECT id, id, 'other ' || g % 100, 'bucket', 'other ' || g, status, 'photos', 1,
     CASE status WHEN 'pending' THEN NULL ELSE 1 END, CASE status WHEN 'pending' THEN timestamptz '2029-06-01' END,
-    '2029-01-01', '2029-01-01', '2029-01-01', CASE status WHEN 'deleted' THEN timestamptz '2029-01-01' END, '2029-01-01',
+    '2029-01-01', '2029-01-01', CASE status WHEN 'pending' THEN NULL ELSE timestamptz '2029-01-01' END, CASE status WHEN 'deleted' THEN timestamptz '2029-01-01' END, '2029-01-01',
     'bytes ' || g
   FROM (
     SELECT g, gen_random_uuid() AS id, CASE g % 5 WHEN 0 THEN 'pending' WHEN 1 THEN 'deleted' ELSE 'active' END AS status
     FROM generate_series(1, 20000) g
   ) made;
+  UPDATE ${schema}.objects SET writable_until = writable_until + interval '1 microsecond'
+  WHERE status = 'active' AND scope LIKE 'other %';
+  INSERT INTO ${schema}.terms (attempt_id, id, scope, temporary_until)
+  SELECT attempt_id, id, scope, '2031-01-01' FROM ${schema}.objects WHERE status = 'active' AND scope LIKE 'other %';
+  INSERT INTO ${schema}.rejections (attempt_id, scope, bucket, key, rejected_at)
+  SELECT gen_random_uuid(), 'other ' || g % 100, 'bucket', 'other ' || g, '2030-06-01' FROM generate_series(1, 20000) g;
   INSERT INTO ${schema}.leftovers (attempt_id, scope, bucket, key, storage_key, since, writable_until)
   SELECT gen_random_uuid(), CASE WHEN g % 3 > 0 THEN 'other ' || g % 100 END, 'bucket', 'other ' || g, 'bytes ' || g,
     '2029-01-01', '2029-01-01'

@@ -17,7 +17,7 @@ const now = () => NOW
 /** A page of 10 reads up to 11 rows of each of two statuses. A write reads the few rows of its key several times. */
 const MAX_ROWS = 60
 
-const TABLES = ['objects', 'scope_usage', 'leftovers']
+const TABLES = ['objects', 'scope_usage', 'leftovers', 'terms', 'rejections']
 
 /** Fills one huge scope and many small ones. Each status occurs, and the newest rows belong to the small scopes. */
 const fillText = (schema: string, hugeRows: number) => `
@@ -38,6 +38,21 @@ const fillText = (schema: string, hugeRows: number) => `
     -- As the server names bytes: after the key, or after the key and the attempt. Some are named otherwise.
     CASE WHEN g % 20 = 3 THEN 'bytes ' || g WHEN g % 3 = 0 THEN 'key ' || g ELSE 'key ' || g || '~' || id END
   FROM made;
+  -- Some objects are temporary, and some attempts have arrived, as in any large table of terms.
+  INSERT INTO ${schema}.terms (attempt_id, id, scope, temporary_until)
+  SELECT id::uuid, id::uuid, scope, timestamptz '2029-06-01' + g * interval '1 minute'
+  FROM made WHERE status = 'active' AND g % 4 = 0;
+  INSERT INTO ${schema}.terms (attempt_id, id, scope, check_seconds, check_until)
+  SELECT id::uuid, id::uuid, scope, 60, timestamptz '2029-06-01' + g * interval '1 minute'
+  FROM made WHERE status = 'pending' AND g % 4 = 0;
+  UPDATE ${schema}.objects o SET
+    writable_until = o.writable_until + interval '1 microsecond',
+    confirmed_at = coalesce(o.confirmed_at, '2029-01-01'), expires_at = NULL,
+    size = coalesce(o.size, o.declared_size)
+  FROM ${schema}.terms t WHERE t.attempt_id = o.attempt_id;
+  INSERT INTO ${schema}.rejections (attempt_id, scope, bucket, key, rejected_at)
+  SELECT gen_random_uuid(), scope, 'bucket', 'rejected ' || g, timestamptz '2030-06-01'
+  FROM made WHERE g % 20 = 0;
   INSERT INTO ${schema}.scope_usage (scope, bytes, files, reserved_bytes, reserved_files, pending_rows, deleted_rows)
   SELECT scope, count(*) FILTER (WHERE status = 'active'), count(*) FILTER (WHERE status = 'active'),
     count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'pending'),

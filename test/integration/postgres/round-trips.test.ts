@@ -18,7 +18,7 @@ const HOSTILE = `hostile_${process.pid}`
  * Functions that would match calls of the adapter better than the built-in ones, if it looked them up by search_path.
  */
 const trapsFor = (schema: string) => {
-  const write = `${quoted(schema)}.scope_write_v1`
+  const write = `${quoted(schema)}.scope_write_v2`
   const texts = (count: number) => Array<string>(count).fill('text').join()
   return [
     ['hashtextextended', 'text, int', 'bigint'],
@@ -27,6 +27,9 @@ const trapsFor = (schema: string) => {
     ['json_build_array', `uuid, uuid, ${texts(10)}, json`, 'json'],
     ['json_populate_recordset', `${write}, json`, `SETOF ${write}`],
     ['cardinality', `${write}[]`, 'int'],
+    ['array_position', 'uuid[], uuid', 'int'],
+    ['array_cat', 'bigint[], bigint[]', 'bigint[]'],
+    ['count', 'uuid', 'bigint'],
     ['unnest', `${write}[]`, `SETOF ${write}`],
     ['times', 'float8, int', 'float8'],
   ]

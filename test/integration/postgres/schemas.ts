@@ -180,7 +180,7 @@ export function storesInEmptySchemas(pool: pg.Pool, handle: Parameters<typeof po
     // Faster than TRUNCATE for the few rows that a test leaves. Deleting objects can record events.
     empty: (schema) =>
       pool.query(
-        ['objects', 'scope_usage', 'leftovers', 'events']
+        ['objects', 'scope_usage', 'leftovers', 'terms', 'rejections', 'events']
           .map((table) => `DELETE FROM ${quoted(schema)}.${table}`)
           .join(';'),
       ),

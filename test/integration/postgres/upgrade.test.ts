@@ -212,6 +212,39 @@ describeWithRelease('a schema of version 1.5', () => {
       expect(await store.checkUsage()).toEqual([])
     })
 
+    it('holds processes of version 1.5 to the terms of an attempt, by each of their calls', async () => {
+      await store.migrate()
+      const begin = async (key: string, term: object) => {
+        const id = createAttemptId()
+        await store.reserve({ ...attempt(key, 'ann'), ...term, id, storageKey: `bytes/${id}` })
+        return { ...at(key), id, scope: 'ann', size: 5, eTag: 'e' }
+      }
+      const terms = [{ temporarySeconds: 60 }, { checkSeconds: 60 }]
+      const alone = await Promise.all(terms.map((term, index) => begin(`alone ${index}`, term)))
+      for (const input of alone) await old.confirm(input)
+      const batched = await Promise.all(
+        [...terms, ...terms].map((term, index) => begin(`batched ${index}`, term)),
+      )
+      await Promise.all(batched.map((input) => old.confirm(input)))
+      for (const { key } of [...alone, ...batched]) {
+        const row = await store.find(at(key))
+        const isTemporary = key.endsWith('0') || key.endsWith('2')
+        expect(row).toMatchObject(
+          isTemporary
+            ? { status: 'active', temporaryUntil: expect.any(Date) as Date, arrivedAt: null }
+            : { status: 'pending', temporaryUntil: null, arrivedAt: expect.any(Date) as Date },
+        )
+      }
+      const tomorrow = release.postgresAdapter(pool, { schema, now: () => new Date(Date.now() + 86_400_000) })
+      expect(await tomorrow.purgeExpired()).toEqual([])
+      await old.release({ ...at('alone 1'), id: alone[1]!.id, scope: 'ann' })
+      await old.remove({ ...at('alone 0'), scope: 'ann' })
+      await old.remove({ ...at('batched 1'), scope: 'ann', mode: 'hard' })
+      const { rows } = await pool.query(`SELECT FROM ${quoted(schema)}.terms`)
+      expect(rows).toHaveLength(3)
+      expect(await store.checkUsage()).toEqual([])
+    })
+
     it('records the events of processes of version 1.5, by each of their calls', async () => {
       await postgresAdapter(pool, { schema, events: true }).migrate()
       const [first, second] = [await upload(old, '1'), await upload(store, '1')]
@@ -266,6 +299,12 @@ describeWithRelease('a schema of version 1.5', () => {
           const working = postgresAdapter(workers, { schema })
           expect(await working.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
           expect(await working.verify()).toEqual([])
+          // Its rights on the table of leftovers hold for the new tables as well.
+          const { id } = await working.reserve({ ...attempt('2', 'ann'), temporarySeconds: 60 })
+          await working.confirm({ ...at('2'), id, size: 5 })
+          expect(await working.keep({ scope: 'ann', objects: [{ id }] })).toMatchObject([
+            { temporaryUntil: null },
+          ])
           await upload(working, '1')
           await working.remove(at('1'))
           expect(await working.countByScope('ann', 'deleted')).toBe(1)

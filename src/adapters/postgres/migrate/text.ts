@@ -45,6 +45,7 @@ export function migrationBlock(
 DECLARE
   found_version int := 0;
   marker text;
+  privilege record;
 BEGIN
   IF version() LIKE '%CockroachDB%' THEN
     RAISE EXCEPTION 'CockroachDB is not supported because its advisory locks have no effect' USING ERRCODE = 'SD001';
@@ -90,7 +91,20 @@ function createMissingType({ name, columns }: CompositeType): string {
 `
 }
 
-function createMissing({ name, columns, primaryKey, checks = {}, indexes, settings }: Table): string {
+/** Builds PL/pgSQL that gives roles the rights on a new table that they have on another one. */
+function grantAs(name: string, other: string): string {
+  return `    FOR privilege IN
+      SELECT a.privilege_type AS what, coalesce(quote_ident(r.rolname), 'PUBLIC') AS role FROM ${relation(other)}
+      CROSS JOIN LATERAL pg_catalog.aclexplode(c.relacl) a LEFT JOIN pg_catalog.pg_roles r ON r.oid = a.grantee
+      WHERE a.grantee <> c.relowner
+    LOOP
+      EXECUTE format('GRANT %s ON %I.${name} TO %s', privilege.what, {schema-literal}, privilege.role);
+    END LOOP;
+`
+}
+
+function createMissing(table: Table): string {
+  const { name, columns, primaryKey, checks = {}, indexes, settings, grantedAs } = table
   const lines = [
     ...columnsOf({ columns }).map((column) => column.join(' ')),
     `CONSTRAINT ${name}_pkey PRIMARY KEY (${primaryKey})`,
@@ -101,7 +115,7 @@ function createMissing({ name, columns, primaryKey, checks = {}, indexes, settin
     CREATE TABLE {schema}.${name} (
       ${lines.join(',\n      ')}
     )${storage};
-${indexes.map((index) => `    ${createIndex(name, index)};\n`).join('')}  END IF;
+${indexes.map((index) => `    ${createIndex(name, index)};\n`).join('')}${grantedAs === undefined ? '' : grantAs(name, grantedAs)}  END IF;
 `
 }
 

@@ -121,6 +121,8 @@ const RIGHTS: Readonly<Record<string, readonly string[]>> = {
   objects: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   scope_usage: ['SELECT', 'INSERT', 'UPDATE'],
   leftovers: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  terms: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
+  rejections: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   events: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
 }
 

@@ -8,6 +8,7 @@ import {
   tryLock,
   WRITABLE,
 } from './fragments.js'
+import { hasArrived, readEnd } from './marks.js'
 import { attemptIdIn, hasOtherName, nameOf } from './names.js'
 import { objectText } from './rows.js'
 import {
@@ -44,6 +45,8 @@ DECLARE${LIVE_ROWS}${USAGE}${OWNERS}
   known {schema}.objects;
   named uuid;
   receives boolean;
+  known_end timestamptz;
+  a_end timestamptz;
   more_bytes bigint;
   answer text;
 BEGIN${WRITABLE}
@@ -71,17 +74,16 @@ BEGIN${WRITABLE}
   ) n
   WHERE n.status <> 'active' OR n.storage_key IS NOT NULL OR n.scope <> p_scope OR n.key <> p_key
   ORDER BY n.status, n.key LIMIT 1;
-  IF known.id = p_id THEN
-    RETURN '{"outcome":"adopted","object":' || ${objectText('known')} || '}';
-  ELSIF known.id IS NOT NULL THEN
-    RETURN '{"outcome":"known","object":' || ${objectText('known')} || '}';
+  IF known.id IS NOT NULL THEN${readEnd('known', 'known_end')}
+    RETURN '{"outcome":"' || CASE WHEN known.id = p_id THEN 'adopted' ELSE 'known' END || '","object":' ||
+      ${objectText('known', 'known_end')} || '}';
   END IF;
   IF EXISTS (SELECT FROM {schema}.leftovers l WHERE l.bucket = p_bucket AND ${nameOf('l')} = p_storage_key) THEN
     RETURN '{"outcome":"known"}';
   END IF;
 ${READ_LIVE_ROWS}
   receives := a.id IS NOT NULL AND a.storage_key IS NULL AND a.scope = p_scope;
-  IF (a.id IS NOT NULL AND NOT receives) OR p.expires_at > p_now THEN
+  IF (a.id IS NOT NULL AND NOT receives) OR p.expires_at > p_now OR ${hasArrived('p')} THEN
     RETURN '{"outcome":"key-conflict"}';
   END IF;
 
@@ -97,9 +99,9 @@ ${READ_LIVE_ROWS}
   IF p.id IS NOT NULL THEN
     DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;${leaveBehind('p')}
   END IF;
-  IF receives THEN
+  IF receives THEN${readEnd('a', 'a_end')}
     UPDATE {schema}.objects o SET storage_key = p_storage_key, updated_at = p_now WHERE o.attempt_id = a.attempt_id
-    RETURNING ${objectText('o')} INTO answer;
+    RETURNING ${objectText('o', 'a_end')} INTO answer;
   ELSE
     INSERT INTO {schema}.objects AS o (
       ${COLUMNS.join(', ')},

@@ -67,6 +67,7 @@ export const ARGUMENTS = {
   setUploadId: argumentsOf(inputs.SET_UPLOAD_ID),
   release: argumentsOf(inputs.RELEASE),
   remove: argumentsOf(inputs.REMOVE),
+  reject: argumentsOf(inputs.REJECT),
   update: [...fieldsOf(inputs.UPDATE), ...CHANGE_ARGUMENTS, NOW],
   transfer: argumentsOf(inputs.TRANSFER),
   adopt: argumentsOf({ id: attemptId, ...inputs.ADOPT }),

@@ -1,14 +1,15 @@
 import { ARGUMENTS, argumentIn, argumentsIn, batchColumns } from './arguments.js'
 import { activateBy } from './confirm.js'
 import { lockOf, tryLock, WRITABLE } from './fragments.js'
-import { insertAttempts } from './reserve.js'
+import { isMarked } from './marks.js'
+import { hasTerms, insertAttempts, insertTerms } from './reserve.js'
 import { objectText } from './rows.js'
 import type { CompositeType } from './tables.js'
 import { changeOf, charge, MAX_SUM, totalsOf, usageOf } from './usage.js'
 
 /** A reserve or confirm of a batch; `place` is its index. An array of a type is parsed once, however often it is read. */
 export const SCOPE_WRITE: CompositeType = {
-  name: 'scope_write_v1',
+  name: 'scope_write_v2',
   columns: `place int, kind text, ${batchColumns([...ARGUMENTS.reserve, ...ARGUMENTS.confirm])}`,
 }
 
@@ -42,6 +43,7 @@ DECLARE
   more_files bigint;
   max_bytes bigint;
   max_files bigint;
+  agreed boolean;
   change {schema}.scope_usage;
 BEGIN${WRITABLE}
   SELECT pg_catalog.array_agg(w), count(DISTINCT ${lockOf('w.bucket', 'w.key')}) INTO writes, keys
@@ -59,8 +61,8 @@ BEGIN${WRITABLE}
     pg_catalog.array_agg(l.lapsed_of) FILTER (WHERE l.lapsed_of IS NOT NULL),
     sum(m.more_bytes), count(*) FILTER (WHERE w.kind = 'reserve'),
     min(w.max_bytes) FILTER (WHERE m.more_bytes > 0), min(w.max_files) FILTER (WHERE w.kind = 'reserve'),
-    ${totalsOf(change, ' FILTER (WHERE m.usual)')}
-  INTO new_keys, attempts, one_by_one, others, more_bytes, more_files, max_bytes, max_files,
+    bool_or(${hasTerms((name) => `w.${name}`)}), ${totalsOf(change, ' FILTER (WHERE m.usual)')}
+  INTO new_keys, attempts, one_by_one, others, more_bytes, more_files, max_bytes, max_files, agreed,
     ${Object.keys(change)
       .map((sum) => `change.${sum}`)
       .join(', ')}
@@ -68,11 +70,12 @@ BEGIN${WRITABLE}
   CROSS JOIN LATERAL (
     SELECT count(*) AS rows,
       max(o.declared_size) FILTER (WHERE o.status = 'pending' AND o.id = w.id AND o.scope = p_scope) AS declared,
+      bool_or(${isMarked('o')}) AS marked,
       max(o.scope) FILTER (WHERE o.status = 'pending' AND o.scope <> p_scope AND o.expires_at <= w.now) AS lapsed_of
     FROM {schema}.objects o WHERE o.bucket = w.bucket AND o.key = w.key AND o.status <> 'deleted'
   ) l
   CROSS JOIN LATERAL (
-    SELECT CASE w.kind WHEN 'reserve' THEN l.rows = 0 ELSE l.rows = 1 AND l.declared IS NOT NULL END AS usual,
+    SELECT CASE w.kind WHEN 'reserve' THEN l.rows = 0 ELSE l.rows = 1 AND l.declared IS NOT NULL AND NOT l.marked AND w.accept IS NOT TRUE END AS usual,
       -- An upper bound. A confirm without a pending row of this scope counts its whole size.
       CASE w.kind WHEN 'reserve' THEN w.declared_size ELSE greatest(0, w.size - coalesce(l.declared, 0)) END AS more_bytes
   ) m;
@@ -92,6 +95,8 @@ BEGIN${WRITABLE}
     one_by_one := writes;
   ELSE
     IF new_keys IS NOT NULL THEN${insertAttempts((name) => argumentIn('w', name), 'FROM pg_catalog.unnest(new_keys) w')};
+      IF agreed THEN${insertTerms((name) => argumentIn('w', name), `FROM pg_catalog.unnest(new_keys) w WHERE ${hasTerms((name) => `w.${name}`)}`)};
+      END IF;
       RETURN QUERY SELECT w.place, '{"outcome":"reserved"}' FROM pg_catalog.unnest(new_keys) w;
     END IF;
     IF attempts IS NOT NULL THEN
@@ -106,10 +111,10 @@ BEGIN${WRITABLE}
     FOREACH one IN ARRAY one_by_one LOOP
       place := one.place;
       IF one.kind = 'reserve' THEN
-        answer := {schema}.reserve_v1(
+        answer := {schema}.reserve_v2(
           ${argumentsIn('one', ARGUMENTS.reserve)});
       ELSE
-        answer := {schema}.confirm_v1(
+        answer := {schema}.confirm_v2(
           ${argumentsIn('one', ARGUMENTS.confirm)});
       END IF;
       RETURN NEXT;

@@ -1,14 +1,44 @@
 import { CLAIM_LOOKAHEAD } from '../../../core/store/inputs/index.js'
 import { digestOf, lockOf, WRITABLE } from './fragments.js'
+import { isMarked } from './marks.js'
 import { milliseconds, objectText, objectValueIn } from './rows.js'
 import { relation } from './tables.js'
 
-/** A setting of the transaction: the time of a removal in milliseconds since 1970, see {@link RECORD_EVENT}. */
+/** Settings of the transaction, in milliseconds since 1970: the time of a removal, and an end that an update replaces. */
 const REMOVED_AT = 'svc_db.removed_at'
+const FORMER_END = 'svc_db.former_end'
 
-/** Tells {@link RECORD_EVENT} the time of a removal, by an expression, because PERFORM costs more. */
-export const setRemovedAt = (date: string) =>
-  `set_config('${REMOVED_AT}', (date_part('epoch', ${date}) * 1000::float8)::bigint::text, true) IS NOT NULL`
+/** Tells {@link RECORD_EVENT} a date that it can't see, by an expression, because PERFORM costs more. */
+const setDate = (setting: string) => (date: string) =>
+  `set_config('${setting}', (date_part('epoch', ${date}) * 1000::float8)::bigint::text, true) IS NOT NULL`
+export const setRemovedAt = setDate(REMOVED_AT)
+/** `NULL` after the update. */
+export const setFormerEnd = setDate(FORMER_END)
+
+const dateIn = (setting: string) =>
+  `pg_catalog.to_timestamp(nullif(current_setting('${setting}', true), '')::float8 / 1000::float8)`
+
+/** Inserts an event of the object with this digest and number, as its last one. */
+const insertEvent = (values: Readonly<Record<'type' | 'at' | 'object' | 'previous' | 'reason', string>>) => `
+  LOOP
+    INSERT INTO {schema}.events (object_digest, object_number, type, is_first, created_at, due_at, object, previous, reason)
+    VALUES (digest, number, ${values.type}, NOT EXISTS (SELECT FROM {schema}.events e WHERE e.object_digest = digest),
+      ${values.at}, ${values.at}, ${values.object}, ${values.previous}, ${values.reason})
+    ON CONFLICT (id) DO NOTHING RETURNING id, is_first INTO event_id, is_alone;
+    EXIT WHEN is_alone OR (event_id IS NOT NULL AND NOT EXISTS (
+      SELECT FROM {schema}.events e
+      WHERE (e.object_digest, e.id) > (digest, event_id) AND (e.object_digest, e.id) <= (digest, 9223372036854775807)));
+    -- The table was moved here without its sequence. The number is taken, or sorts before an older event of the object.
+    DELETE FROM {schema}.events e WHERE e.id = event_id;
+    PERFORM {schema}.continue_events_v1();
+  END LOOP;`
+
+/** Replaces the list of a marked row by one with its end. The terms are there until the change is recorded. */
+const withEnd = (row: 'OLD' | 'NEW', list: 'before' | 'after', end: string) => `
+    IF ${isMarked(row)} THEN
+      SELECT ${end} INTO ends FROM {schema}.terms t WHERE t.attempt_id = ${row}.attempt_id;
+      ${list} := ${objectText(row, 'ends')};
+    END IF;`
 
 /**
  * The trigger function that records the events of active rows. The triggers exist only while events are on.
@@ -30,47 +60,66 @@ DECLARE
   before text;
   event_id bigint;
   is_alone boolean;
+  ends timestamptz;
 BEGIN
   IF TG_OP = 'DELETE' THEN
     change := 'deleted';
     digest := ${digestOf('OLD.bucket', 'OLD.key')};
     number := ${lockOf('OLD.bucket', 'OLD.key')};
-    after := ${objectText('OLD')};
+    after := ${objectText('OLD')};${withEnd('OLD', 'after', 't.temporary_until')}
     -- Nobody has set the time if the row was deleted by a statement from outside the library.
     changed_at := coalesce(
-      pg_catalog.to_timestamp(nullif(current_setting('${REMOVED_AT}', true), '')::float8 / 1000::float8),
+      ${dateIn(REMOVED_AT)},
       pg_catalog.date_trunc('milliseconds', clock_timestamp()));
   ELSE
     digest := ${digestOf('NEW.bucket', 'NEW.key')};
     number := ${lockOf('NEW.bucket', 'NEW.key')};
-    after := ${objectText('NEW')};
+    after := ${objectText('NEW')};${withEnd('NEW', 'after', 't.temporary_until')}
     changed_at := NEW.updated_at;
     IF TG_OP = 'INSERT' OR OLD.status = 'pending' THEN
       change := 'activated';
     ELSIF NEW.status = 'deleted' THEN
       change := 'deleted';
     ELSE
-      before := ${objectText('OLD')};
+      before := ${objectText('OLD')};${withEnd('OLD', 'before', `coalesce(${dateIn(FORMER_END)}, t.temporary_until)`)}
       change := CASE WHEN NEW.attempt_id <> OLD.attempt_id THEN 'activated'
         WHEN NEW.scope <> OLD.scope THEN 'transferred' ELSE 'updated' END;
     END IF;
   END IF;
-  LOOP
-    INSERT INTO {schema}.events (object_digest, object_number, type, is_first, created_at, due_at, object, previous)
-    VALUES (digest, number, change, NOT EXISTS (SELECT FROM {schema}.events e WHERE e.object_digest = digest),
-      changed_at, changed_at, after, before)
-    ON CONFLICT (id) DO NOTHING RETURNING id, is_first INTO event_id, is_alone;
-    EXIT WHEN is_alone OR (event_id IS NOT NULL AND NOT EXISTS (
-      SELECT FROM {schema}.events e
-      WHERE (e.object_digest, e.id) > (digest, event_id) AND (e.object_digest, e.id) <= (digest, 9223372036854775807)));
-    -- The table was moved here without its sequence. The number is taken, or sorts before an older event of the object.
-    DELETE FROM {schema}.events e WHERE e.id = event_id;
-    PERFORM {schema}.continue_events_v1();
-  END LOOP;
+${insertEvent({ type: 'change', at: 'changed_at', object: 'after', previous: 'before', reason: 'NULL' })}
   RETURN NULL;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.record_event_v1 IS 'Records the change of an active row.';
+`
+
+/** The trigger whose existence means that events are on. */
+export const EVENTS_SWITCH = 'record_update'
+
+export const FIND_SWITCH = `
+    SELECT t.oid FROM pg_catalog.pg_trigger t JOIN (${relation('objects')}) ON c.oid = t.tgrelid
+    WHERE t.tgname = '${EVENTS_SWITCH}'`
+
+/** Records what happens to a pending row, if events are on. Its functions call it, because a trigger would cost every upload. */
+export const RECORD_CHECK = `
+CREATE OR REPLACE FUNCTION {schema}.record_check_v1(
+  p_type text, p_bucket text, p_key text, p_object text, p_previous text, p_reason text, p_now timestamptz
+) RETURNS boolean LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off AS $body$
+#variable_conflict use_column
+DECLARE
+  digest uuid := ${digestOf('p_bucket', 'p_key')};
+  number bigint := ${lockOf('p_bucket', 'p_key')};
+  event_id bigint;
+  is_alone boolean;
+BEGIN
+  IF NOT EXISTS (${FIND_SWITCH}) THEN
+    RETURN false;
+  END IF;${insertEvent({ type: 'p_type', at: 'p_now', object: 'p_object', previous: 'p_previous', reason: 'p_reason' })}
+  RETURN true;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.record_check_v1 IS 'Records the arrival or the rejection of a pending row.';
 `
 
 /** Selects the sequence that numbers the events, which belongs to a column of theirs. */
@@ -159,7 +208,7 @@ CREATE OR REPLACE FUNCTION {schema}.claim_events_v1(
 )
 RETURNS TABLE (
   object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz,
-  attempts int, has_next boolean
+  attempts int, has_next boolean, reason text
 ) LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $body$
@@ -214,7 +263,7 @@ BEGIN${WRITABLE}
     RETURNING e.*, pg_catalog.array_position(ids, e.id) AS position
   )
   SELECT c.object_digest, c.object_number, c.id, c.type, c.object, c.previous, c.created_at, c.attempts,
-    ${hasLater('c.object_digest', 'c.id')}
+    ${hasLater('c.object_digest', 'c.id')}, c.reason
   FROM claimed c ORDER BY c.position;
 END
 $body$;
@@ -290,17 +339,10 @@ $body$;
 COMMENT ON FUNCTION {schema}.extend_claims_v1 IS 'Extends claims.';
 `
 
-/** The trigger whose existence means that events are on. */
-export const EVENTS_SWITCH = 'record_update'
-
-export const FIND_SWITCH = `
-    SELECT t.oid FROM pg_catalog.pg_trigger t JOIN (${relation('objects')}) ON c.oid = t.tgrelid
-    WHERE t.tgname = '${EVENTS_SWITCH}'`
-
 /** Selects an event in the order of {@link readEvent}. */
 const columns = (row: string) =>
   `${row}.object_digest, ${row}.object_number, ${row}.id, ${row}.type, ${row}.object, ${row}.previous, ` +
-  `${milliseconds(`${row}.created_at`)}, ${row}.attempts`
+  `${milliseconds(`${row}.created_at`)}, ${row}.attempts, ${row}.reason`
 
 export const EVENT_STATEMENTS = {
   claim: `SELECT ${columns('r')}, r.has_next FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz, $7::json) r`,

@@ -1,3 +1,4 @@
+import { dropTerms, unmarked } from './marks.js'
 import { LEFTOVERS } from './tables.js'
 
 /**
@@ -55,13 +56,20 @@ const LEFTOVER = Object.keys(LEFTOVERS.columns).filter((column) => column !== 'd
 /** Inserts the leftovers of rows that end, from a relation `row`, over one of an id that was wrongly used twice. */
 export const insertLeftovers = (row: string, from: string) => `
     INSERT INTO {schema}.leftovers (${LEFTOVER.join(', ')})
-    SELECT ${LEFTOVER.map((column) => (column === 'since' ? 'p_now' : `${row}.${column}`)).join(', ')} ${from}
+    SELECT ${LEFTOVER.map((column) => leftoverValue(row, column)).join(', ')} ${from}
     ON CONFLICT (attempt_id) DO UPDATE SET
       ${[...LEFTOVER.slice(1), 'due_at'].map((column) => `${column} = excluded.${column}`).join(', ')}`
 
+function leftoverValue(row: string, column: string): string {
+  if (column === 'since') return 'p_now'
+  const value = `${row}.${column}`
+  return column === 'writable_until' ? unmarked(value) : value
+}
+
+/** Leaves behind what a row that has ended may have in the bucket, and drops its terms. */
 export const leaveBehind = (row: 'a' | 'p') => `
   IF ${row}.storage_key IS NOT NULL OR ${row}.upload_id IS NOT NULL THEN${insertLeftovers(row, '')};
-  END IF;`
+  END IF;${dropTerms(row)}`
 
 /**
  * Identifies an object in the queue of events. The number of a key's lock has only 64 bits and a known seed: a client

@@ -1,4 +1,5 @@
 import { INDEX_PLANS } from './fragments.js'
+import { endOf } from './marks.js'
 import { hasOtherName, hasUsualName, nameOf } from './names.js'
 import { leftoverText, objectText } from './rows.js'
 import { SUMS } from './tables.js'
@@ -83,7 +84,7 @@ DECLARE
   later int;
 BEGIN${firstOf(['other_names', 'other_rows'], {
   name: 'i.storage_key',
-  item: objectText('i'),
+  item: objectText('i', endOf('i')),
   source: `{schema}.objects i WHERE i.bucket = p_bucket AND ${hasOtherName('i')}`,
 })}${firstOf(['leftover_names', 'leftovers'], {
   name: nameOf('i'),
@@ -95,7 +96,7 @@ BEGIN${firstOf(['other_names', 'other_rows'], {
   LOOP
     SELECT pg_catalog.array_agg(i.name), pg_catalog.array_agg(i.item), pg_catalog.max(i.key)
     INTO more_names, more_rows, upto FROM (
-      SELECT o.key, ${nameOf('o')} AS name, ${objectText('o')} AS item FROM (
+      SELECT o.key, ${nameOf('o')} AS name, ${objectText('o', endOf('o'))} AS item FROM (
         SELECT o.* FROM {schema}.objects o
         WHERE o.bucket = p_bucket AND ${hasUsualName('o')} AND ${inRange('o.key')} AND o.key > seen AND o.key <= last
         ORDER BY o.key FETCH FIRST (wanted) ROWS WITH TIES
@@ -118,7 +119,7 @@ BEGIN${firstOf(['other_names', 'other_rows'], {
     SELECT i.name, i.item AS object, NULL::text AS leftover
     FROM ROWS FROM (pg_catalog.unnest(usual_names), pg_catalog.unnest(usual_rows)) AS i(name, item)
     UNION ALL
-    SELECT o.storage_key, ${objectText('o')}, NULL
+    SELECT o.storage_key, ${objectText('o', endOf('o'))}, NULL
     -- A lookup for each key: a plan made while the table is small would filter the whole bucket.
     FROM pg_catalog.generate_series(1, char_length(start)) AS length
     CROSS JOIN LATERAL (

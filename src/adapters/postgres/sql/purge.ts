@@ -1,4 +1,5 @@
 import { INDEX_PLANS, insertLeftovers, tryLock, WRITABLE } from './fragments.js'
+import { isMarked } from './marks.js'
 import { relation } from './tables.js'
 import { changeOf, chargeScopes, usageOf } from './usage.js'
 
@@ -31,7 +32,7 @@ COMMENT ON FUNCTION {schema}.is_referenced_v1 IS 'Returns whether a foreign key 
 
 /** Leaves out such rows, because one of them would fail the purge of all others. Without such keys, costs one look for them. */
 const UNREFERENCED = ' AND NOT (has_keys AND {schema}.is_referenced_v1(o.attempt_id))'
-const HAS_KEYS = `
+export const HAS_KEYS = `
   has_keys boolean := EXISTS (${keepingKeys('')});`
 
 /**
@@ -40,7 +41,7 @@ const HAS_KEYS = `
  * It waits for half a second for a transaction that holds the sums, less than Postgres takes to look for deadlocks.
  * Then it takes the rows of the scopes whose sums are free, or fails if `mustTake`.
  */
-const lockSums = (select: (condition: string) => string, mustTake = 'false') => `
+export const lockSums = (select: (condition: string) => string, mustTake = 'false') => `
   BEGIN${select(UNREFERENCED)}
     PERFORM FROM {schema}.scope_usage u
     WHERE u.scope = ANY (ARRAY(SELECT o.scope FROM {schema}.objects o WHERE o.attempt_id = ANY (attempts)))
@@ -49,7 +50,7 @@ const lockSums = (select: (condition: string) => string, mustTake = 'false') => 
     IF ${mustTake} THEN RAISE; END IF;${select(`${UNREFERENCED}
       AND (SELECT true FROM {schema}.scope_usage u WHERE u.scope = o.scope FOR UPDATE SKIP LOCKED)`)}
   END;`
-const SUMS_TIMEOUT = 'SET lock_timeout = 500'
+export const SUMS_TIMEOUT = 'SET lock_timeout = 500'
 
 /**
  * Selects expired rows of all scopes or of one, and locks their keys, then them. Skips whatever is locked. A row whose
@@ -85,6 +86,9 @@ BEGIN${WRITABLE}${lockSums(selectExpired)}
     WHERE o.attempt_id = ANY (attempts) AND o.status || '' = 'pending' AND o.expires_at <= p_before
     RETURNING o.*
   ), left_behind AS (${insertLeftovers('e', 'FROM ended e WHERE e.storage_key IS NOT NULL OR e.upload_id IS NOT NULL')}
+  ), dropped AS (
+    DELETE FROM {schema}.terms t
+    WHERE t.attempt_id = ANY (ARRAY(SELECT e.attempt_id FROM ended e WHERE ${isMarked('e')}))
   ), charged AS (${chargeScopes(changeOf(usageOf('a.size', 'e.declared_size'), usageOf('a.size', null)), {
     scope: 'e.scope',
     from: `FROM ended e
@@ -140,6 +144,16 @@ BEGIN${WRITABLE}${lockSums(selectDeleted, MUST_TAKE)}
   IF has_keys AND ${MUST_TAKE} AND pg_catalog.cardinality(attempts) = 0 THEN
     -- Nothing else is left. Taking the kept rows fails, because the caller must not believe that nothing is left.
     has_keys := false;${selectDeleted('')}
+  END IF;
+  IF p_id IS NULL THEN
+    DELETE FROM {schema}.rejections j WHERE j.attempt_id = ANY (CASE WHEN p_scope IS NULL THEN ARRAY(
+        SELECT r.attempt_id FROM {schema}.rejections r WHERE r.rejected_at <= p_before
+        ORDER BY r.rejected_at FOR UPDATE SKIP LOCKED
+      ) ELSE ARRAY(
+        SELECT r.attempt_id FROM {schema}.rejections r
+        WHERE (r.scope, r.rejected_at) >= (p_scope, '-infinity'::timestamptz) AND (r.scope, r.rejected_at) <= (p_scope, p_before)
+        ORDER BY r.scope, r.rejected_at FOR UPDATE
+      ) END);
   END IF;
   RETURN QUERY
   WITH gone AS (

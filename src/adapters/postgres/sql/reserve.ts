@@ -1,7 +1,18 @@
 import { ARGUMENTS, parameters } from './arguments.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
+import { hasArrived, marked, readEnd } from './marks.js'
 import { objectText } from './rows.js'
-import { changeOf, charge, MAX_SUM, NOTHING, refusalText, refuse, USAGE, usageOf } from './usage.js'
+import {
+  changeOf,
+  charge,
+  MAX_SUM,
+  NOTHING,
+  refusalText,
+  refuse,
+  reservedBy,
+  USAGE,
+  usageOf,
+} from './usage.js'
 
 const MORE = { bytes: 'more_bytes', files: 'more_files' }
 const MAX = { bytes: 'p_max_bytes', files: 'p_max_files' }
@@ -9,18 +20,34 @@ const READ_USAGE = `u.bytes, u.files, u.reserved_bytes, u.reserved_files`
 const INTO_USAGE = `usage.bytes, usage.files, usage.reserved_bytes, usage.reserved_files`
 
 /** What the attempt adds to the sums of its scope in place of `own`, the pending row that it replaces there. */
-const change = changeOf(usageOf('a.size', 'own.declared_size'), usageOf('a.size', 'p_declared_size'))
+const change = changeOf(usageOf('a.size', reservedBy('own')), usageOf('a.size', 'p_declared_size'))
 
+const TERMS = ['temporary_seconds', 'check_seconds']
 export const ATTEMPT_COLUMNS = ARGUMENTS.reserve
   .map(({ name }) => name)
-  .filter((name) => !['overwrite', 'max_bytes', 'max_files', 'now'].includes(name))
+  .filter((name) => ![...TERMS, 'overwrite', 'max_bytes', 'max_files', 'now'].includes(name))
 
-export const insertAttempts = (valueOf: (argument: string) => string, from = '') => `
+type ValueOf = (argument: string) => string
+
+export const hasTerms = (valueOf: ValueOf) =>
+  `(${TERMS.map((name) => `${valueOf(name)} IS NOT NULL`).join(' OR ')})`
+
+/** Over terms that a statement from outside the library left behind. */
+export const insertTerms = (valueOf: ValueOf, from = '') => `
+    INSERT INTO {schema}.terms (attempt_id, id, scope, ${TERMS.join(', ')})
+    SELECT ${['id', 'id', 'scope', ...TERMS].map(valueOf).join(', ')} ${from}
+    ON CONFLICT (attempt_id) DO UPDATE SET
+      ${['id', 'scope', ...TERMS, 'temporary_until', 'check_until'].map((name) => `${name} = excluded.${name}`).join(', ')}`
+
+export const insertAttempts = (valueOf: ValueOf, from = '') => `
     INSERT INTO {schema}.objects (
       ${ATTEMPT_COLUMNS.join(', ')}, attempt_id, status, created_at, updated_at, writable_until)
     SELECT
-      ${ATTEMPT_COLUMNS.map(valueOf).join(', ')}, ${valueOf('id')}, 'pending', ${valueOf('now')}, ${valueOf('now')}, ${valueOf('expires_at')}
+      ${ATTEMPT_COLUMNS.map(valueOf).join(', ')}, ${valueOf('id')}, 'pending', ${valueOf('now')}, ${valueOf('now')},
+      CASE WHEN ${hasTerms(valueOf)} THEN ${marked(valueOf('expires_at'))} ELSE ${valueOf('expires_at')} END
     ${from}`
+
+const argument: ValueOf = (name) => `p_${name}`
 
 /**
  * Implements `planReserve` of core/store/lifecycle/plans.ts. Returns a `WriteResult`, without the row of a new
@@ -30,7 +57,7 @@ export const insertAttempts = (valueOf: (argument: string) => string, from = '')
  * because it reads the newest version of the row.
  */
 export const RESERVE = `
-CREATE OR REPLACE FUNCTION {schema}.reserve_v1(
+CREATE OR REPLACE FUNCTION {schema}.reserve_v2(
   ${parameters(ARGUMENTS.reserve)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
@@ -38,6 +65,7 @@ DECLARE${LIVE_ROWS}${USAGE}
   own {schema}.objects;
   is_known boolean;
   mine boolean := true;
+  p_end timestamptz;
   more_bytes bigint := p_declared_size;
   more_files bigint := 1;
   more_pending bigint := 1;
@@ -50,11 +78,11 @@ BEGIN${LOCK_KEY}
   -- A new key, as most are, needs no more reads. Without a usage row, nothing is known yet.
   IF is_known IS NOT FALSE THEN${READ_LIVE_ROWS}
     mine := coalesce(a.scope, p.scope, p_scope) = p_scope;
-    IF NOT mine AND (a.id IS NOT NULL OR p.expires_at > p_now) THEN
+    IF NOT mine AND (a.id IS NOT NULL OR p.expires_at > p_now OR ${hasArrived('p')}) THEN
       RETURN '{"outcome":"key-conflict"}';
     END IF;
-    IF mine AND p.id = p_id THEN
-      RETURN '{"outcome":"reserved","object":' || ${objectText('p')} || '}';
+    IF mine AND p.id = p_id THEN${readEnd('p', 'p_end')}
+      RETURN '{"outcome":"reserved","object":' || ${objectText('p', 'p_end')} || '}';
     END IF;
     IF p_id IN (a.id, a.attempt_id, p.id) THEN
       RETURN '{"outcome":"reused-id"}';
@@ -62,7 +90,7 @@ BEGIN${LOCK_KEY}
     IF p_storage_key IN (a.storage_key, p.storage_key) THEN
       RETURN '{"outcome":"reused-storage-key"}';
     END IF;
-    IF a.id IS NOT NULL AND NOT p_overwrite THEN
+    IF NOT p_overwrite AND (a.id IS NOT NULL OR ${hasArrived('p')}) THEN
       RETURN '{"outcome":"key-conflict"}';
     END IF;
 
@@ -88,7 +116,7 @@ BEGIN${LOCK_KEY}
     IF p.id IS NOT NULL THEN
       DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;
     END IF;
-${insertAttempts((argument) => `p_${argument}`)};
+${insertAttempts(argument)};
 
     LOOP${charge(
       'p_scope',
@@ -120,15 +148,17 @@ ${insertAttempts((argument) => `p_${argument}`)};
     RETURN ${refusalText(MORE)};
   END IF;
 ${leaveBehind('p')}
+  IF ${hasTerms(argument)} THEN${insertTerms(argument)};
+  END IF;
   IF mine THEN
     RETURN '{"outcome":"reserved"}';
   END IF;
   -- The expired reservation of another scope, beside which there is no active row.${charge(
     'p.scope',
-    changeOf(usageOf(null, 'p.declared_size'), NOTHING),
+    changeOf(usageOf(null, reservedBy('p')), NOTHING),
   )}
   RETURN pg_catalog.json_build_object('outcome', 'reserved', 'otherScope', p.scope)::text;
 END
 $body$;
-COMMENT ON FUNCTION {schema}.reserve_v1 IS 'Starts an attempt: inserts its pending row if the key is free and the quota has room.';
+COMMENT ON FUNCTION {schema}.reserve_v2 IS 'Starts an attempt: inserts its pending row if the key is free and the quota has room.';
 `

@@ -2,6 +2,7 @@ import { StorageError } from '../../../core/errors.js'
 import { parseJson } from '../../../core/json.js'
 import type { Leftover, ObjectMetadata, StorageObject } from '../../../core/store/records.js'
 import type { TextRow } from '../connection/database.js'
+import { endByCall } from './marks.js'
 import { columnsOf, LEFTOVERS, OBJECTS } from './tables.js'
 
 /** Converts a date to whole milliseconds since 1970, whatever the time zone and date style of the session. */
@@ -9,6 +10,7 @@ export const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 10
 
 /** Sorts before every date. As `due_at` it marks a leftover that was never put off. */
 export const BEFORE_ALL_DATES = '-infinity'
+export const AFTER_ALL_DATES = 'infinity'
 
 type Value = readonly [value: string, type: string]
 
@@ -26,17 +28,35 @@ const jsonList = (values: readonly Value[]) => `pg_catalog.json_build_array(
 const OBJECT_COLUMNS = columnsOf(OBJECTS).filter(([column]) => column !== 'writable_until')
 const LEFTOVER_COLUMNS = columnsOf(LEFTOVERS)
 
-const objectValues = (row: string) =>
-  OBJECT_COLUMNS.map(([column, type]): Value => [`${row}.${column}`, type])
+/**
+ * The values of an object. Its end, see marks.ts, takes the place of `expires_at`, which no row with an end has: one more column would
+ * cost each row of a list as much as any other.
+ */
+const objectValues = (row: string, end: string | null) =>
+  OBJECT_COLUMNS.map(([column, type]): Value => {
+    const value = `${row}.${column}`
+    return [end !== null && column === 'expires_at' ? `coalesce(${value}, ${end})` : value, type]
+  })
 
-export const objectText = (row: string) => jsonList(objectValues(row))
+/** The list of an object, by default of one without an end. */
+export const objectText = (row: string, end: string | null = null) => jsonList(objectValues(row, end))
 
 export const objectValueIn = (list: string, column: string) =>
   `(${list}::json->>${OBJECT_COLUMNS.findIndex(([name]) => name === column)})`
 
-/** Selects the columns of an object. `row` is an alias or a composite value. `NULL` keeps metadata from being read. */
-export function objectColumns(row: string, { withMetadata } = { withMetadata: true }): string {
-  return objectValues(row)
+interface ColumnOptions {
+  /** `false` keeps metadata from being read. */
+  readonly withMetadata?: boolean
+  /** The end of the row, see marks.ts. `null` if it can't have one. */
+  readonly end?: string | null
+}
+
+/** Selects the columns of an object. `row` is an alias of `objects` or, if `end` is given, a composite value. */
+export function objectColumns(
+  row: string,
+  { withMetadata = true, end = endByCall(row) }: ColumnOptions = {},
+): string {
+  return objectValues(row, end)
     .map((value) => (value[1] === 'json' && !withMetadata ? 'NULL::json' : asColumn(value)))
     .join(', ')
 }
@@ -71,9 +91,22 @@ function readRecord(fields: readonly Field[], row: TextRow, from: number): objec
   return record
 }
 
+type Writable<Row> = { -readonly [Name in keyof Row]: Row[Name] }
+
 /** Reads the object whose columns start at this index. Returns `null` if its id is `NULL`. */
 export function readObject(row: TextRow, from = 0): StorageObject | null {
-  return row[from] == null ? null : (readRecord(OBJECT_FIELDS, row, from) as StorageObject)
+  if (row[from] == null) return null
+  const object = readRecord(OBJECT_FIELDS, row, from) as Writable<StorageObject>
+  object.temporaryUntil = null
+  object.arrivedAt = null
+  if (object.status === 'active') {
+    object.temporaryUntil = object.expiresAt
+    object.expiresAt = null
+  } else if (object.status === 'pending') {
+    object.arrivedAt = object.confirmedAt
+    object.confirmedAt = null
+  }
+  return object
 }
 
 export function readObjects(rows: readonly TextRow[]): StorageObject[] {

@@ -2,13 +2,16 @@ import { ADOPT, ADOPT_BATCH } from './adopt.js'
 import { SCOPE_WRITE, WRITE_BATCH } from './batch.js'
 import { RELEASE, REMOVE, SET_UPLOAD_ID, TRANSFER, UPDATE } from './change.js'
 import { CONFIRM } from './confirm.js'
-import { CONTINUE_EVENTS, DELIVER_EVENTS, RECORD_EVENT } from './events.js'
+import { CONTINUE_EVENTS, DELIVER_EVENTS, RECORD_CHECK, RECORD_EVENT } from './events.js'
 import { LIST_SCOPES, LIST_STORED } from './list-functions.js'
 import { IS_REFERENCED, PURGE_DELETED, PURGE_EXPIRED } from './purge.js'
 import { RESERVE } from './reserve.js'
+import { END_TEMPORARY, KEEP } from './temporary.js'
 import { TABLES, type CompositeType, type Table } from './tables.js'
 import { REFUSAL, REPAIR_USAGE } from './usage.js'
-import { VERSION_1 } from './version-1.js'
+import { REJECT } from './verdicts.js'
+import { END_OF } from './marks.js'
+import { SCOPE_WRITE_1, VERSION_1 } from './version-1.js'
 
 /**
  * What this release needs in the database. `migrate()` adds the tables, columns and indexes that are missing and
@@ -42,9 +45,10 @@ export const SCHEMA: Schema = {
   version: 2,
   minCompatible: 1,
   tables: TABLES,
-  types: [SCOPE_WRITE],
+  types: [SCOPE_WRITE_1, SCOPE_WRITE],
   functions: [
     REFUSAL,
+    END_OF,
     RESERVE,
     CONFIRM,
     WRITE_BATCH,
@@ -55,13 +59,17 @@ export const SCHEMA: Schema = {
     TRANSFER,
     ADOPT,
     ADOPT_BATCH,
+    KEEP,
     IS_REFERENCED,
     PURGE_EXPIRED,
     PURGE_DELETED,
+    END_TEMPORARY,
     REPAIR_USAGE,
     LIST_SCOPES,
     LIST_STORED,
     RECORD_EVENT,
+    RECORD_CHECK,
+    REJECT,
     CONTINUE_EVENTS,
     DELIVER_EVENTS,
     VERSION_1,

@@ -16,6 +16,8 @@ export interface Table {
   readonly indexes: readonly Index[]
   /** Storage parameters of a new table. */
   readonly settings?: string
+  /** A table of an earlier version. Roles that have rights on it get the same on this one, because its owner granted them once. */
+  readonly grantedAs?: string
 }
 
 interface AddedColumn {
@@ -97,9 +99,10 @@ export const OBJECTS: Table = {
     expires_at: TIME,
     created_at: `${TIME} NOT NULL`,
     updated_at: `${TIME} NOT NULL`,
+    // In a pending row, when its bytes arrived. They are being checked, and the reservation has no end of its own.
     confirmed_at: TIME,
     deleted_at: TIME,
-    // The expires_at of the reservation. Until then, an upload URL may write to the storage_key.
+    // The expires_at of the reservation. Until then, an upload URL may write to the storage_key. See marks.ts.
     writable_until: `${TIME} NOT NULL`,
   },
   // The id is unique as well, but an index on it alone would have the order of every list. For a scope that holds much
@@ -235,6 +238,78 @@ export const LEFTOVERS: Table = {
   ],
 }
 
+/**
+ * What few attempts have, apart from `objects`: a column there would cost every upload, and the functions of version 1.5 return its
+ * rows. A mark in the row of the attempt says that there are terms, see marks.ts.
+ */
+const TERMS: Table = {
+  name: 'terms',
+  comment: 'Ends of temporary objects, checks of arrived bytes, and what attempts say of both.',
+  since: 2,
+  columns: {
+    attempt_id: 'uuid NOT NULL',
+    // That of the row, which an object keeps when it is replaced.
+    id: 'uuid NOT NULL',
+    scope: `${TEXT} NOT NULL`,
+    // Of a pending attempt: how long its object lasts, and how long the check of its bytes may take.
+    temporary_seconds: 'bigint',
+    check_seconds: 'bigint',
+    // Of an active object.
+    temporary_until: TIME,
+    // Of an attempt that has arrived.
+    check_until: TIME,
+  },
+  primaryKey: 'attempt_id',
+  indexes: [
+    {
+      name: 'terms_temporary',
+      definition: 'btree (temporary_until, id) WHERE (temporary_until IS NOT NULL)',
+      comment: 'Ends of temporary objects.',
+    },
+    {
+      name: 'terms_scope_temporary',
+      definition: 'btree (scope, temporary_until, id) WHERE (temporary_until IS NOT NULL)',
+      comment: 'Ends of the temporary objects of a scope.',
+    },
+    {
+      name: 'terms_arrived',
+      definition: 'btree (check_until, id) WHERE (check_until IS NOT NULL)',
+      comment: 'Attempts that have arrived.',
+    },
+    {
+      name: 'terms_scope_arrived',
+      definition: 'btree (scope, check_until, id) WHERE (check_until IS NOT NULL)',
+      comment: 'Attempts of a scope that have arrived.',
+    },
+  ],
+  settings: 'autovacuum_vacuum_scale_factor = 0.05',
+  grantedAs: 'leftovers',
+}
+
+const REJECTIONS: Table = {
+  name: 'rejections',
+  comment: 'Attempts that were rejected within the last hour.',
+  since: 2,
+  columns: {
+    attempt_id: 'uuid NOT NULL',
+    scope: `${TEXT} NOT NULL`,
+    bucket: `${TEXT} NOT NULL`,
+    key: `${TEXT} NOT NULL`,
+    rejected_at: `${TIME} NOT NULL`,
+    reason: TEXT,
+  },
+  primaryKey: 'attempt_id',
+  indexes: [
+    { name: 'rejections_oldest', definition: 'btree (rejected_at)', comment: 'Rejections to forget.' },
+    {
+      name: 'rejections_of_scope',
+      definition: 'btree (scope, rejected_at)',
+      comment: 'Rejections of a scope.',
+    },
+  ],
+  grantedAs: 'leftovers',
+}
+
 // A claim moves due_at to its own end. So the indexes begin with what can be claimed, and neither claimed nor waiting
 // events are in the way. Retries have an index of their own: many of one kind cost a claim of the other nothing.
 const EVENTS: Table = {
@@ -258,6 +333,8 @@ const EVENTS: Table = {
     due_at: `${TIME} NOT NULL`,
     object: 'text NOT NULL',
     previous: 'text',
+    // Of a rejection.
+    reason: TEXT,
   },
   primaryKey: 'id',
   indexes: [
@@ -282,7 +359,7 @@ const EVENTS: Table = {
 }
 
 /** The tables of the schema, in the order in which every write first locks them. */
-export const TABLES: readonly Table[] = [OBJECTS, SCOPE_USAGE, LEFTOVERS, EVENTS]
+export const TABLES: readonly Table[] = [OBJECTS, SCOPE_USAGE, LEFTOVERS, TERMS, REJECTIONS, EVENTS]
 
 /**
  * Lets autovacuum start when 5 % of the objects have changed (default: 20 %), unless the operator has set a share. Each

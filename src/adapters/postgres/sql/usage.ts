@@ -23,6 +23,9 @@ export function usageOf(size: string | null, declared: string | null): Sums {
   }
 }
 
+/** The bytes that a pending row reserves: those that it declared or, once they have arrived, their true number. */
+export const reservedBy = (row: string) => `coalesce(${row}.size, ${row}.declared_size)`
+
 export const NOTHING: Sums = {}
 
 /** Returns what a write adds to the sums if a key added `before` and adds `after`. */
@@ -122,7 +125,7 @@ COMMENT ON FUNCTION {schema}.refusal_v1 IS 'Returns the limit that a change woul
 /** Counts the rows of each scope. `condition` selects them. */
 export const counted = (condition: string) => `
     SELECT o.scope, ${totalsOf(usageOf('o.size', null), ` FILTER (WHERE o.status = 'active')`)},
-      ${totalsOf(changeOf(usageOf('a.size', null), usageOf('a.size', 'o.declared_size')), ` FILTER (WHERE o.status = 'pending')`)},
+      ${totalsOf(changeOf(usageOf('a.size', null), usageOf('a.size', reservedBy('o'))), ` FILTER (WHERE o.status = 'pending')`)},
       count(*) FILTER (WHERE o.status = 'deleted') AS deleted_rows
     FROM {schema}.objects o
     -- A key that is NULL finds nothing. With a condition beside the key, each active row would be looked up as well.

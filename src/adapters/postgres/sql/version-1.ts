@@ -1,16 +1,54 @@
+import { ARGUMENTS, parameters } from './arguments.js'
 import { lockOf, WRITABLE } from './fragments.js'
+import type { CompositeType } from './tables.js'
+
+/** The type of batches of version 1.5, whose function may be running. */
+export const SCOPE_WRITE_1: CompositeType = {
+  name: 'scope_write_v1',
+  columns:
+    'place int, kind text, id uuid, bucket text, key text, declared_size bigint, expires_at timestamptz, route text, ' +
+    'filename text, content_type text, metadata json, storage_key text, upload_id text, overwrite boolean, size bigint, ' +
+    'e_tag text, max_bytes bigint, max_files bigint, now timestamptz',
+}
+
+/** Arguments that came later. Version 1.5 knows none of them, as if they were left out. */
+const LATER = ['temporary_seconds', 'check_seconds', 'accept']
+
+const CALLED = ['reserve', 'confirm'] as const
+
+/** A function that takes no later arguments, and calls the current one. */
+const withoutLater = (call: (typeof CALLED)[number]) => `
+CREATE OR REPLACE FUNCTION {schema}.${call}_v1(
+  ${parameters(ARGUMENTS[call].filter(({ name }) => !LATER.includes(name)))}
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
+BEGIN
+  RETURN {schema}.${call}_v2(
+    ${ARGUMENTS[call].map(({ name }) => (LATER.includes(name) ? 'NULL' : `p_${name}`)).join(', ')});
+END
+$body$;
+COMMENT ON FUNCTION {schema}.${call}_v1 IS '${call}_v2 as version 1.5 calls it.';
+`
 
 /**
  * The functions of version 1.5, whose processes run beside newer ones during a deployment, that have fewer arguments
  * than now or return a result for every write of a batch.
  */
-export const VERSION_1 = `
+export const VERSION_1 = `${CALLED.map(withoutLater).join('')}
+CREATE OR REPLACE FUNCTION {schema}.release_v1(
+  ${parameters(ARGUMENTS.release)}, OUT obj {schema}.objects
+) LANGUAGE plpgsql VOLATILE AS $body$
+BEGIN
+  SELECT (r.obj).* INTO obj FROM {schema}.release_v2(${ARGUMENTS.release.map(({ name }) => `p_${name}`).join(', ')}) r;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.release_v1 IS 'release_v2 as version 1.5 calls it.';
+
 CREATE OR REPLACE FUNCTION {schema}.remove_v1(
   p_bucket text, p_key text, p_scope text, p_soft boolean, p_now timestamptz, OUT obj {schema}.objects
 ) LANGUAGE plpgsql VOLATILE AS $body$
 BEGIN
-  obj := {schema}.remove_v2(
-    p_bucket, p_key, p_scope, NULL, CASE WHEN p_soft THEN 'soft' ELSE 'hard' END, p_now);
+  SELECT (r.obj).* INTO obj FROM {schema}.remove_v2(
+    p_bucket, p_key, p_scope, NULL, CASE WHEN p_soft THEN 'soft' ELSE 'hard' END, p_now) r;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.remove_v1 IS 'remove_v2 as version 1.5 calls it.';

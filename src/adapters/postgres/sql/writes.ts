@@ -12,25 +12,35 @@ const resultOf = (name: string, list: readonly Argument<never>[]) => `SELECT ${c
 const rowsOf = (name: string, columns: string, types: readonly string[]) =>
   `SELECT ${columns} FROM ${callOf(name, types)} r`
 
+/** A row with its end, which a write may have changed since the statement began. */
+const RETURNED = objectColumns('(r.obj)', { end: 'r.ends' })
+
 /** The writes. Each calls one function of the schema, so each is one round trip and one transaction. */
 export const WRITES = {
-  reserve: resultOf('reserve_v1', ARGUMENTS.reserve),
-  confirm: resultOf('confirm_v1', ARGUMENTS.confirm),
+  reserve: resultOf('reserve_v2', ARGUMENTS.reserve),
+  confirm: resultOf('confirm_v2', ARGUMENTS.confirm),
   batch: rowsOf('write_batch_v2', 'r.place, r.answer', ['text', 'json']),
   setUploadId: rowsOf(
     'set_upload_id_v1',
-    `r.outcome, ${objectColumns('(r.obj)')}`,
+    `r.outcome, ${objectColumns('(r.obj)', { end: null })}`,
     typesOf(ARGUMENTS.setUploadId),
   ),
   update: resultOf('update_v1', ARGUMENTS.update),
   transfer: resultOf('transfer_v1', ARGUMENTS.transfer),
   adopt: resultOf('adopt_v1', ARGUMENTS.adopt),
   adoptBatch: rowsOf('adopt_batch_v1', 'r.place, r.answer', ['text', 'json']),
-  // A function with a single composite result returns it as a row.
-  release: rowsOf('release_v1', objectColumns('r'), typesOf(ARGUMENTS.release)),
-  remove: rowsOf('remove_v2', objectColumns('r'), typesOf(ARGUMENTS.remove)),
-  purgeExpired: rowsOf('purge_expired_v1', objectColumns('r'), ['text', 'timestamptz', 'int', 'timestamptz']),
+  release: rowsOf('release_v2', RETURNED, typesOf(ARGUMENTS.release)),
+  remove: rowsOf('remove_v2', RETURNED, typesOf(ARGUMENTS.remove)),
+  purgeExpired: rowsOf('purge_expired_v1', objectColumns('r', { end: null }), [
+    'text',
+    'timestamptz',
+    'int',
+    'timestamptz',
+  ]),
   purgeDeleted: rowsOf('purge_deleted_v2', 'r.scope, r.dropped', ['uuid', 'text', 'timestamptz', 'int']),
+  keep: `SELECT ${callOf('keep_v1', ['text', 'json', 'timestamptz'])}`,
+  endTemporary: `SELECT r.object FROM ${callOf('end_temporary_v1', ['json', 'text', 'timestamptz', 'timestamptz'])} AS r(object)`,
+  reject: rowsOf('reject_v1', RETURNED, typesOf(ARGUMENTS.reject)),
   forgetLeftover: 'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',
   deferLeftover: `UPDATE {schema}.leftovers l SET due_at = $2
      WHERE l.attempt_id = $1 AND ($3::timestamptz IS NULL OR l.due_at <= $3) RETURNING l.attempt_id`,
@@ -45,8 +55,8 @@ const tryTo = (write: string, list: readonly Argument<never>[], ...names: readon
 
 /** The writes that can be batched. Trying never waits, so a key that another transaction holds delays only its own writes. */
 export const TRIES = {
-  reserve: tryTo('reserve_v1', ARGUMENTS.reserve, 'key'),
-  confirm: tryTo('confirm_v1', ARGUMENTS.confirm, 'key'),
+  reserve: tryTo('reserve_v2', ARGUMENTS.reserve, 'key'),
+  confirm: tryTo('confirm_v2', ARGUMENTS.confirm, 'key'),
   adopt: tryTo('adopt_v1', ARGUMENTS.adopt, 'key', 'storage_key'),
 }
 
@@ -67,6 +77,14 @@ export interface WriteResult {
   readonly reserved?: string
   /** How much the sum would have grown. */
   readonly requested?: string
+  /** Why the attempt was rejected. */
+  readonly reason?: string | null
+  /** The rows that are kept, in the order of the objects. */
+  readonly objects?: readonly TextRow[]
+  /** The indexes of objects: of those that name no row, or of two that name the same. */
+  readonly indexes?: readonly number[]
+  readonly index?: number
+  readonly earlier?: number
   /** The number of entries or bytes that the metadata would have had. */
   readonly got?: string
 }

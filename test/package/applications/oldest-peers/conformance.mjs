@@ -35,7 +35,7 @@ const drivers = {
         if (!migrations.has(schema)) migrations.set(schema, store.migrate())
         await migrations.get(schema)
         // Events last: deleting an object records one.
-        for (const table of ['objects', 'scope_usage', 'leftovers', 'events'])
+        for (const table of ['objects', 'scope_usage', 'leftovers', 'terms', 'rejections', 'events'])
           await database.exec(`DELETE FROM ${schema}.${table}`)
         return store
       },

@@ -1,0 +1,166 @@
+import { intoHistory } from './change.js'
+import { setRemovedAt } from './events.js'
+import { INDEX_PLANS, insertLeftovers, lockOf, tryLock, WRITABLE } from './fragments.js'
+import { endOf, hasArrived, isMarked, unmarked } from './marks.js'
+import { HAS_KEYS, lockSums, SUMS_TIMEOUT } from './purge.js'
+import { objectText } from './rows.js'
+import { changeOf, chargeScopes, reservedBy, usageOf } from './usage.js'
+
+/** Clears the end of active rows `o`. Their terms go in a later statement, because events find the former end there. */
+const CLEAR_END = `UPDATE {schema}.objects o SET writable_until = ${unmarked('o.writable_until')}, updated_at = p_now`
+
+/** The objects that name one that has this attempt. */
+const NAMED = `pg_catalog.unnest(attempts) WITH ORDINALITY AS f(attempt_id, place)`
+
+/** Whether a row can be kept: an active one that is not past its end, or an arrived one. */
+const CAN_BE_KEPT = `CASE o.status
+        WHEN 'active' THEN (${endOf('o')} <= p_now) IS NOT TRUE
+        WHEN 'pending' THEN ${hasArrived('o')}
+      END`
+
+/** Counts all rows, those with an end, and those that have arrived. */
+const countsOf = (row: string) => `count(*),
+      count(*) FILTER (WHERE ${row}.status = 'active' AND ${isMarked(row)}), count(*) FILTER (WHERE ${row}.status = 'pending')`
+
+/**
+ * Implements `keep` of core/store/driver.ts. Returns JSON: the outcome, and the rows or the indexes of objects.
+ *
+ * A refusal needs no lock, because one statement sees all rows at one moment. Otherwise it locks the keys. If a row has changed
+ * meanwhile, it looks again.
+ *
+ * No sum and no indexed column of `objects` changes, so each row costs a HOT update. All objects have a `place`, from 1.
+ */
+export const KEEP = `
+CREATE OR REPLACE FUNCTION {schema}.keep_v1(p_scope text, p_objects json, p_now timestamptz)
+RETURNS text LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
+#variable_conflict use_column
+DECLARE
+  numbers bigint[];
+  attempts uuid[];
+  given bigint;
+  found_rows bigint;
+  different bigint;
+  with_end bigint;
+  arrived bigint;
+  answer text;
+BEGIN${WRITABLE}
+  LOOP
+    SELECT pg_catalog.array_agg(f.attempt_id ORDER BY w.place), pg_catalog.array_agg(DISTINCT ${lockOf('f.bucket', 'f.key')}),
+      pg_catalog.count(f.attempt_id), pg_catalog.count(DISTINCT f.attempt_id), ${countsOf('f')}
+    INTO attempts, numbers, found_rows, different, given, with_end, arrived
+    FROM pg_catalog.json_to_recordset(p_objects) AS w(place int, id uuid, attempt_id uuid)
+    LEFT JOIN LATERAL (
+      SELECT o.* FROM (
+        SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = w.id
+        UNION ALL
+        SELECT o.* FROM {schema}.objects o WHERE o.id = w.id AND o.id <> o.attempt_id
+        OFFSET 0
+      ) o
+      WHERE o.scope = p_scope AND (w.attempt_id IS NULL OR o.attempt_id = w.attempt_id) AND ${CAN_BE_KEPT}
+      LIMIT 1
+    ) f ON true;
+    IF different < found_rows THEN
+      SELECT '{"outcome":"repeated","index":' || (r.place - 1)::text || ',"earlier":' || (r.earlier - 1)::text || '}' INTO answer FROM (
+        SELECT f.place, min(f.place) OVER (PARTITION BY f.attempt_id) AS earlier FROM ${NAMED} WHERE f.attempt_id IS NOT NULL
+      ) r WHERE r.earlier < r.place ORDER BY r.place LIMIT 1;
+      RETURN answer;
+    ELSIF found_rows < given THEN
+      SELECT '{"outcome":"missing","indexes":[' || string_agg((f.place - 1)::text, ',' ORDER BY f.place) || ']}' INTO answer
+      FROM ${NAMED} WHERE f.attempt_id IS NULL;
+      RETURN answer;
+    END IF;
+    PERFORM pg_advisory_xact_lock(k.number) FROM (SELECT k.number FROM pg_catalog.unnest(numbers) AS k(number) ORDER BY 1) k;
+    EXIT WHEN (given, with_end, arrived) = (
+      SELECT ${countsOf('o')} FROM pg_catalog.unnest(attempts) AS f(attempt_id)
+      CROSS JOIN LATERAL (SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = f.attempt_id OFFSET 0) o
+      WHERE o.scope = p_scope AND ${CAN_BE_KEPT});
+  END LOOP;
+
+  WITH changed AS (
+    ${CLEAR_END}
+    FROM ${NAMED} WHERE o.attempt_id = f.attempt_id AND o.status || '' = 'active' AND ${isMarked('o')}
+    RETURNING f.place, ${objectText('o')} AS object
+  )
+  SELECT '{"outcome":"kept","objects":[' || string_agg(r.object, ',' ORDER BY r.place) || ']}' INTO answer FROM (
+    SELECT c.place, c.object FROM changed c
+    UNION ALL
+    SELECT f.place, ${objectText('o', endOf('o'))} FROM ${NAMED}
+    JOIN {schema}.objects o ON o.attempt_id = f.attempt_id
+    WHERE with_end < given AND NOT (o.status || '' = 'active' AND ${isMarked('o')})
+  ) r;
+  IF with_end > 0 THEN
+    DELETE FROM {schema}.terms t WHERE t.attempt_id = ANY (attempts) AND t.check_until IS NULL;
+  END IF;
+  IF arrived > 0 THEN
+    UPDATE {schema}.terms t SET temporary_seconds = NULL WHERE t.attempt_id = ANY (attempts);
+  END IF;
+  RETURN answer;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.keep_v1 IS 'Clears the ends of temporary objects, of all or of none.';
+`
+
+/** Selects and locks the active rows of the objects whose end is still the one that was read. Skips those that are locked. */
+const selectEnds = (which: string, lock: string, condition = '') => `ARRAY(
+      SELECT h.attempt_id FROM pg_catalog.json_to_recordset(p_objects) AS w(
+        place int, bucket text, key text, id uuid, attempt_id uuid, temporary_until timestamptz, is_kept boolean)
+      CROSS JOIN LATERAL (
+        SELECT o.attempt_id FROM {schema}.objects o
+        WHERE o.attempt_id = w.attempt_id AND o.id = w.id AND o.bucket = w.bucket AND o.key = w.key AND o.status = 'active'
+          AND ${endOf('o')} = w.temporary_until${condition}
+        FOR ${lock} SKIP LOCKED
+      ) h
+      WHERE w.place = ANY (places) AND ${which} ORDER BY w.place
+    )`
+
+const selectRemoved = (condition: string) => `
+    attempts := ${selectEnds('NOT w.is_kept AND w.temporary_until <= p_ended_by', 'UPDATE', condition)};`
+
+const AFTER = { ...usageOf(null, reservedBy('p')), deleted_rows: `(p_mode = 'soft')::int` }
+
+/** Removes the locked rows and returns them, in the order of the objects. */
+const removeBy = (statement: string, end: string | null) => `
+    RETURN QUERY
+    WITH ended AS (
+      ${statement} WHERE o.attempt_id = ANY (attempts) RETURNING o.*
+    ), left_behind AS (${insertLeftovers('e', 'FROM ended e WHERE e.storage_key IS NOT NULL OR e.upload_id IS NOT NULL')}
+    ), charged AS (${chargeScopes(changeOf(usageOf('e.size', reservedBy('p')), AFTER), {
+      scope: 'e.scope',
+      from: `FROM ended e
+    LEFT JOIN {schema}.objects p ON p.bucket = e.bucket AND p.key = e.key AND p.status = 'pending'`,
+    })}
+    )
+    SELECT ${objectText('e', end)} FROM ended e ORDER BY pg_catalog.array_position(attempts, e.attempt_id);`
+
+/**
+ * Implements `endTemporary` of core/store/driver.ts. Returns the removed rows as JSON. As in a purge, keys and rows that others hold are
+ * passed over, and so are rows that a foreign key of the application keeps, even if they would stay as history: they are in use.
+ */
+export const END_TEMPORARY = `
+CREATE OR REPLACE FUNCTION {schema}.end_temporary_v1(
+  p_objects json, p_mode text, p_ended_by timestamptz, p_now timestamptz
+) RETURNS SETOF text LANGUAGE plpgsql VOLATILE
+${INDEX_PLANS} ${SUMS_TIMEOUT} AS $body$
+#variable_conflict use_column
+DECLARE
+  places int[];
+  attempts uuid[];
+  told boolean;${HAS_KEYS}
+BEGIN${WRITABLE}
+  places := ARRAY(
+    SELECT w.place FROM pg_catalog.json_to_recordset(p_objects) AS w(place int, bucket text, key text)
+    WHERE ${tryLock('w.bucket', 'w.key')});
+  attempts := ${selectEnds('w.is_kept', 'NO KEY UPDATE')};
+  ${CLEAR_END} WHERE o.attempt_id = ANY (attempts);
+  DELETE FROM {schema}.terms t WHERE t.attempt_id = ANY (attempts);
+${lockSums(selectRemoved)}
+  IF p_mode = 'soft' THEN${removeBy(`UPDATE {schema}.objects o SET ${intoHistory}`, null)}
+  ELSE
+    told := ${setRemovedAt('p_now')};${removeBy('DELETE FROM {schema}.objects o', endOf('e'))}
+  END IF;
+  DELETE FROM {schema}.terms t WHERE t.attempt_id = ANY (attempts);
+END
+$body$;
+COMMENT ON FUNCTION {schema}.end_temporary_v1 IS 'Removes objects that are past their end.';
+`
