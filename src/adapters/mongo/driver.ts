@@ -1,18 +1,29 @@
+import { keyId } from '../../core/names.js'
 import { hasExpired } from '../../core/store/lifecycle/change.js'
 import type { StorageObject, UsageDifference } from '../../core/store/records.js'
-import type { StoreDriver } from '../../core/store/driver.js'
+import type { EndedObject, StoreDriver } from '../../core/store/driver.js'
+import { REJECTION_SECONDS } from '../../core/store/inputs/index.js'
 import type { KeyWrite } from '../../core/store/lifecycle/decide.js'
 import { sameUsage } from '../../core/store/lifecycle/usage.js'
+import { refuseRejected } from '../../core/store/lifecycle/verdicts.js'
 import { createDeadline, type Call } from './connection/deadline.js'
 import { databaseError } from './connection/failures.js'
-import { runCommand, type Namespace } from './connection/namespace.js'
+import { isRouted, runCommand, type Namespace } from './connection/namespace.js'
 import { readWithRetry, type Read } from './connection/reads.js'
 import { selectionError, whyUnreachable } from './connection/topology.js'
 import { transact, type Transaction } from './connection/transactions.js'
 import { countsIn, usageIn } from './documents/scope-document.js'
 import { countEvents, listEvents } from './reads/events.js'
-import { findAny, findById, findLive, findSums } from './reads/finds.js'
-import { listDueLeftovers, listExpired, listLeftovers, listObjects, listScopes } from './reads/lists.js'
+import { findAny, findById, findLive, findScopes, findSums } from './reads/finds.js'
+import {
+  listArrived,
+  listDueLeftovers,
+  listExpired,
+  listLeftovers,
+  listObjects,
+  listScopes,
+  listTemporary,
+} from './reads/lists.js'
 import { listStored } from './reads/stored.js'
 import { recount, repairSums, type Recount } from './recount.js'
 import { migrate } from './schema/migrate.js'
@@ -20,13 +31,18 @@ import { verify } from './schema/verify.js'
 import { createStateCheck, readState } from './schema/version.js'
 import { createClaims } from './writes/claims.js'
 import { dropHistory, findHistoryBefore } from './writes/purge.js'
+import { keepObjects } from './writes/keep.js'
 import { createKeyWrites } from './writes/key-writes.js'
+import { dropRejections, findOldRejections, findRejection, type OldRejections } from './writes/rejections.js'
 import { settleEvents } from './writes/settle-events.js'
 
 const RECOUNT_FACTOR = 10
 
 /** Transactions of one `purgeDeleted` at a time. Each takes a connection, which others may need. */
 const PURGES_AT_ONCE = 4
+
+/** Rejections that one transaction deletes. */
+const REJECTIONS_AT_ONCE = 1000
 
 export interface MongoDriverOptions {
   readonly namespace: Namespace
@@ -69,6 +85,13 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
   const write = <Write extends KeyWrite>(keyWrite: Write, scope?: string) =>
     run((call) => runKeyWrite(call, keyWrite, scope))
 
+  /** Deletes the oldest of these rejections. Returns whether there may be more. */
+  async function forgetSome(old: OldRejections): Promise<boolean> {
+    const ids = await read(findOldRejections(old, REJECTIONS_AT_ONCE))
+    if (ids.length > 0) await inTransaction((transaction) => dropRejections(transaction, ids, old.before))
+    return ids.length === REJECTIONS_AT_ONCE
+  }
+
   return {
     list: (query) => read(listObjects(query)),
     async count({ scope, statuses }) {
@@ -93,19 +116,43 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
 
     reserve: (command) => write({ kind: 'reserve', command }),
     setUploadId: (command) => write({ kind: 'setUploadId', command }),
-    confirm: (command) => write({ kind: 'confirm', command }),
+    async confirm(command) {
+      const outcome = await write({ kind: 'confirm', command })
+      const { id, accept } = command
+      if (outcome.outcome !== 'not-found' || id === null || accept) return outcome
+      return refuseRejected(command, await read(findRejection(id))) ?? outcome
+    },
     release: (command) => write({ kind: 'release', command }),
     adopt: (command) => write({ kind: 'adopt', command }),
     update: (command) => write({ kind: 'update', command }),
     transfer: (command) => write({ kind: 'transfer', command }),
     remove: (command) => write({ kind: 'remove', command }),
 
-    // Not built yet.
-    keep: notBuilt,
-    listTemporary: notBuilt,
-    endTemporary: notBuilt,
-    listArrived: notBuilt,
-    reject: notBuilt,
+    keep: (command) =>
+      run(async (call) => {
+        // It depends on rows that it does not change: those without an end.
+        const readsOneMoment = await isRouted(namespace)
+        return transact({ namespace, call, readsOneMoment }, (transaction) =>
+          keepObjects(transaction, command, state.recordsEvents),
+        )
+      }),
+    listTemporary: (query) => read(listTemporary(query)),
+    async endTemporary({ objects, ...command }) {
+      const scopes = await read(findScopes(objects))
+      const found = objects.filter((object) => scopes.has(keyId(object)))
+      const end = (object: EndedObject) =>
+        write({ kind: 'endOne', command: { ...object, ...command } }, scopes.get(keyId(object)))
+      const { done, isComplete } = await effectiveOf(found, end, ({ row }) => row !== null)
+      return { rows: done.map(({ row }) => row!), isUncertain: !isComplete }
+    },
+
+    listArrived: (query) => read(listArrived(query)),
+    async reject(command) {
+      const before = new Date(command.now.getTime() - REJECTION_SECONDS * 1000)
+      // First, because a failure must not hide that the attempt was rejected.
+      await forgetSome({ scope: null, before })
+      return write({ kind: 'reject', command })
+    },
 
     findById: (query) => read(findById(query)),
     listScopes: (query) => read(listScopes(query)),
@@ -143,6 +190,7 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
       }),
 
     async purgeDeleted(command) {
+      if (command.id === null) while (await forgetSome(command));
       const found = await read(findHistoryBefore(command))
       const drop = ([scope, ids]: readonly [string, string[]]) =>
         inTransaction((transaction) => dropHistory(transaction, scope, ids))
@@ -208,8 +256,4 @@ function differences(recounts: readonly Recount[]): UsageDifference[] {
   return recounts
     .map(({ scope, recorded, actual }) => ({ scope, recorded: usageIn(recorded), actual: usageIn(actual) }))
     .filter(({ recorded, actual }) => !sameUsage(recorded, actual))
-}
-
-async function notBuilt(): Promise<never> {
-  throw new Error('Not built yet.')
 }

@@ -13,6 +13,9 @@ export interface Recount {
   readonly repairs: number
 }
 
+/** The size of an arrived attempt, or what another one declared. */
+const PENDING_SIZE = { $ifNull: ['$pending.size', { $ifNull: ['$pending.declaredSize', 0] }] }
+
 /** What a document contributes: its rows if it is of a key, the recorded sums if it is of a scope. */
 const CONTRIBUTION = {
   scope: { $ifNull: ['$scope', '$_id'] },
@@ -23,7 +26,7 @@ const CONTRIBUTION = {
   pendingRows: { $cond: [{ $gt: ['$pending', null] }, 1, 0] },
   reservedFiles: { $cond: [{ $and: [{ $gt: ['$pending', null] }, { $lte: ['$active', null] }] }, 1, 0] },
   reservedBytes: {
-    $max: [0, { $subtract: [{ $ifNull: ['$pending.declaredSize', 0] }, { $ifNull: ['$active.size', 0] }] }],
+    $max: [0, { $subtract: [PENDING_SIZE, { $ifNull: ['$active.size', 0] }] }],
   },
 } as const
 

@@ -1,5 +1,6 @@
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type { Db } from 'mongodb'
+import { rejectionId } from '../../../src/adapters/mongo/documents/rejection-document.js'
 
 /** How a router commits a transaction, as `serverStatus` names it. */
 export type CommitType = 'singleShard' | 'readOnly' | 'twoPhaseCommit'
@@ -22,19 +23,26 @@ export interface CommitCall {
   readonly call: Call
   readonly onTwo: CommitType
   readonly prepare: Call | undefined
+  /** With all documents on one shard of sharded collections. */
+  readonly onOne: CommitType
 }
 
-const counted = (name: string, onTwo: CommitType, call: Call, prepare?: Call): CommitCall => ({
-  ...{ name, onTwo, call, prepare },
-})
+const counted = (
+  name: string,
+  onTwo: CommitType,
+  call: Call,
+  prepare?: Call,
+  onOne: CommitType = 'singleShard',
+): CommitCall => ({ name, onTwo, call, prepare, onOne })
 
 const reserve = (store: StorageObjectStore, { scope, at, id }: Place, more: object = {}) =>
   store.reserve({
     ...{ scope, ...at, id, storageKey: id, declaredSize: 5, expiresAt: new Date('2100-01-01') },
     ...more,
   })
-const activate = async (store: StorageObjectStore, place: Place) => {
-  await reserve(store, place)
+const CHECKED = { checkSeconds: 3600 }
+const activate = async (store: StorageObjectStore, place: Place, more: object = {}) => {
+  await reserve(store, place, more)
   await store.confirm({ ...place.at, scope: place.scope, size: 5 })
 }
 const removed = async (store: StorageObjectStore, place: Place) => {
@@ -71,6 +79,25 @@ export const COMMIT_CALLS: readonly CommitCall[] = [
     'twoPhaseCommit',
     (store, { at, scope, other }) => store.transfer({ ...at, from: scope, to: other }),
     activate,
+  ),
+  counted(
+    'keep, which looks for the ids on all shards',
+    'twoPhaseCommit',
+    (store, { scope, id }) => store.keep({ scope, objects: [{ id }] }),
+    (store, place) => activate(store, place, { temporarySeconds: 3600 }),
+    'twoPhaseCommit',
+  ),
+  counted(
+    'confirm that marks an arrival',
+    'twoPhaseCommit',
+    (store, { at, scope }) => store.confirm({ ...at, scope, size: 6 }),
+    (store, place) => reserve(store, place, CHECKED),
+  ),
+  counted(
+    'reject',
+    'twoPhaseCommit',
+    (store, { at, id }) => store.reject({ ...at, id }),
+    (store, place) => activate(store, place, CHECKED),
   ),
   counted(
     'deferLeftover',
@@ -114,21 +141,27 @@ export async function findPlace(db: Db, shards: 1 | 2): Promise<Place> {
   const home = await shardOf('objects', scope)
   const search = async (
     fits: (shard: string) => boolean,
-    collections: readonly string[],
-    idOf = (id: string) => id,
+    documentsOf: (id: string) => readonly (readonly [collection: string, _id: string])[],
   ) => {
     for (;;) {
       const id = createAttemptId()
-      const found = await Promise.all(collections.map((collection) => shardOf(collection, idOf(id))))
+      const found = await Promise.all(documentsOf(id).map(([collection, _id]) => shardOf(collection, _id)))
       if (found.every(fits)) return id
     }
   }
   const isWanted = (shard: string) => (shard === home) === (shards === 1)
   return {
     scope,
-    other: await search((shard) => shard === home, ['objects']),
-    at: { bucket: 'placed', key: await search(isWanted, ['objects'], (key) => `placed\0${key}`) },
-    id: await search(isWanted, ['history', 'leftovers']),
+    other: await search(
+      (shard) => shard === home,
+      (scope) => [['objects', scope]],
+    ),
+    at: { bucket: 'placed', key: await search(isWanted, (key) => [['objects', `placed\0${key}`]]) },
+    id: await search(isWanted, (id) => [
+      ['history', id],
+      ['leftovers', id],
+      ['objects', rejectionId(id)],
+    ]),
   }
 }
 

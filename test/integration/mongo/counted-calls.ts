@@ -1,4 +1,4 @@
-import { createAttemptId, type StorageObjectStore } from '@svc/db'
+import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { expect } from 'vitest'
 
 export const BUCKET = 'bucket'
@@ -51,6 +51,35 @@ const replacing: Call = async (store, at) => {
 const confirmed: Call = async (store, at) => {
   await reserve(store, at)
   await confirm(store, at)
+}
+
+const HOUR = 3600
+const OBJECTS = 10
+const checked = (store: StorageObjectStore, at: At) =>
+  reserve(store, at, { id: at.key, storageKey: at.key, checkSeconds: HOUR })
+const arrived: Call = async (store, at) => {
+  await checked(store, at)
+  await confirm(store, at)
+}
+const reject: Call = (store, at) => store.reject({ ...at, id: at.key, reason: 'infected' })
+const rejected: Call = async (store, at) => {
+  await arrived(store, at)
+  await reject(store, at)
+}
+const OF_ALL = { before: new Date('2100-01-01'), limit: 1000 }
+
+/** Counts a call about objects that have an end in an hour. */
+function ofTemporary(
+  name: string,
+  commands: string,
+  call: (store: StorageObjectStore, objects: readonly StorageObject[]) => Promise<unknown>,
+): CountedCall {
+  let objects: readonly StorageObject[] = []
+  const prepare: Call = async (store, { bucket, key }) => {
+    const keys = Array.from({ length: OBJECTS }, (_, i) => ({ bucket, key: `${key} ${i}` }))
+    objects = await Promise.all(keys.map((at) => activate(store, at, { temporarySeconds: HOUR })))
+  }
+  return counted(name, commands, (store) => call(store, objects), { prepare })
 }
 
 export const CALLS: readonly CountedCall[] = [
@@ -107,6 +136,49 @@ export const CALLS: readonly CountedCall[] = [
   }),
   counted('adopt', 'find find update commitTransaction', adopt),
   counted('adopt of known bytes', 'find find commitTransaction', adopt, { prepare: adopt }),
+  ofTemporary('keep', 'find update commitTransaction', (store, objects) =>
+    store.keep({ scope: 'scope', objects }),
+  ),
+  ofTemporary('keep that is refused', 'find commitTransaction', (store, objects) =>
+    refusedWith(
+      store.keep({ scope: 'scope', objects: [...objects, { id: createAttemptId() }] }),
+      'OBJECT_NOT_FOUND',
+    ),
+  ),
+  ofTemporary(
+    'endTemporary of an object whose end lies ahead',
+    'find find commitTransaction',
+    (store, objects) => store.endTemporary({ objects: objects.slice(0, 1) }),
+  ),
+  ofTemporary(
+    'endTemporary of an object that is kept',
+    'find find update commitTransaction',
+    (store, [object]) => store.endTemporary({ objects: [object!], keep: [object!.id] }),
+  ),
+  counted('endTemporary of nothing', 'find', (store, at) => {
+    const ids = { id: at.key, attemptId: at.key }
+    return store.endTemporary({ objects: [{ ...at, ...ids, temporaryUntil: new Date() }] })
+  }),
+  counted('confirm that marks an arrival', 'find update commitTransaction', confirm, { prepare: checked }),
+  counted(
+    'confirm that accepts',
+    'find update commitTransaction',
+    (store, at) => store.confirm({ ...at, id: at.key, size: 7, accept: true }),
+    { prepare: arrived },
+  ),
+  counted('confirm of an unknown attempt', 'find commitTransaction find', (store, at) =>
+    refusedWith(store.confirm({ ...at, id: at.key, scope: 'scope', size: 7 }), 'OBJECT_NOT_FOUND'),
+  ),
+  counted('reject', 'find find update delete update commitTransaction', reject, { prepare: arrived }),
+  counted(
+    'confirm of a rejected attempt',
+    'find commitTransaction find',
+    (store, at) =>
+      refusedWith(store.confirm({ ...at, id: at.key, scope: 'scope', size: 7 }), 'UPLOAD_REJECTED'),
+    { prepare: rejected },
+  ),
+  counted('1000 temporary objects', 'find', (store) => store.listTemporary(OF_ALL), { routed: 'find find' }),
+  counted('listArrived', 'find', (store) => store.listArrived(), { routed: 'find find' }),
   counted('findById', 'aggregate', (store) => store.findById({ id: createAttemptId() }), {
     routed: 'find find find',
   }),

@@ -55,6 +55,6 @@ export function storesInEmptyCollections(db: Db) {
 
 /** Returns the documents of keys without live rows. There must be none. */
 export async function emptyKeys(db: Db, prefix = 'svc_db_'): Promise<unknown[]> {
-  const nothingLive = { scope: { $exists: true }, active: null, pending: null }
+  const nothingLive = { scope: { $exists: true }, active: null, pending: null, rejectedAt: null }
   return db.collection(`${prefix}objects`).find(nothingLive).toArray()
 }

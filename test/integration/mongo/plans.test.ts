@@ -14,6 +14,10 @@ const MANY_SCOPES = 160
 const NAMES = 300
 /** With those of pending replacements. */
 const NAMES_OF_BUCKET = 1.5 * NAMES
+const ENDS = 'scope of objects with an end'
+/** Number of objects with an end, of arrived attempts and of rejections. */
+const ENDED = 130
+const LAST = new Date('2100-01-01')
 const EXPLAINED = new Set(['find', 'aggregate', 'update', 'delete', 'findAndModify'])
 /** Fields of the session and the response, which explain doesn't accept. */
 const NOT_EXPLAINED = new Set([
@@ -111,6 +115,67 @@ describeMongo('query plans', (url) => {
         if (page.length < PAGE) break
       }
       expect(rows).toBeGreaterThan(ROWS / 4)
+    })
+
+    it.each([ENDS, undefined])('temporary objects, of scope %s', async (scope) => {
+      await expectCheapPages(ENDED, (after) =>
+        store.listTemporary({ scope, before: LAST, limit: PAGE, after }),
+      )
+    })
+
+    it.each([ENDS, undefined])('arrived attempts, of scope %s', async (scope) => {
+      await expectCheapPages(ENDED, (after) => store.listArrived({ scope, limit: PAGE, after }))
+    })
+
+    async function expectCheapPages(
+      all: number,
+      list: (after?: StorageObject) => Promise<StorageObject[]>,
+    ): Promise<void> {
+      const keys = new Set<string>()
+      let after: StorageObject | undefined
+      do {
+        take()
+        const page = await list(after)
+        const [command] = take()
+        await expectIndexes(db, command!)
+        expect(await keysExamined(db, command!)).toBeLessThanOrEqual(PAGE + 2)
+        for (const { key } of page) keys.add(key)
+        after = page.length < PAGE ? undefined : page.at(-1)
+      } while (after !== undefined)
+      expect(keys.size).toBe(all)
+    }
+
+    it('expired reservations of a scope with arrived attempts: none', async () => {
+      const later = mongoAdapter(db, { now: () => LAST })
+      await later.getScopeUsage(ENDS)
+      take()
+      expect(await later.listExpired({ scope: ENDS })).toEqual([])
+      expect(await keysExamined(db, take()[0]!)).toBe(0)
+    })
+
+    it('objects to keep: only those', async () => {
+      const objects = await store.listTemporary({ scope: ENDS, before: LAST, limit: 10 })
+      const ids = objects.map(({ id, attemptId }, i) => (i % 2 ? id : attemptId))
+      take()
+      const keeping = store.keep({ scope: ENDS, objects: [...ids, createAttemptId()].map((id) => ({ id })) })
+      await expect(keeping).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND', params: { missing: '10' } })
+      const [command] = take()
+      await expectIndexes(db, command!)
+      const { keys, documents } = await examined(db, command!)
+      expect(documents).toBe(ids.length)
+      // Each id is looked up in three indexes, with up to two keys in each.
+      expect(keys).toBeLessThanOrEqual(3 * 2 * (ids.length + 1))
+    })
+
+    it('rejections to forget: only these', async () => {
+      for (const scope of [ENDS, undefined]) {
+        take()
+        await store.purgeDeleted({ scope, before: new Date('2000-01-01') })
+        for (const command of take()) {
+          await expectIndexes(db, command)
+          expect(await keysExamined(db, command)).toBeLessThanOrEqual(1)
+        }
+      }
     })
 
     it('a row by its id: one key for each index', async () => {
@@ -308,6 +373,25 @@ async function fill(store: StorageObjectStore): Promise<void> {
       await store.confirm({ bucket: 'bucket', key, size: i, scope: 'full' })
       if (i % 2 === 0) await store.remove({ bucket: 'bucket', key, scope: 'full' })
       if (i % 4 < 2) await reserve(key, i)
+    }),
+  )
+  await fillEnds(store)
+}
+
+/** Creates objects with an end, half of them replaced, arrived attempts, and rejections. */
+async function fillEnds(store: StorageObjectStore): Promise<void> {
+  const upload = async (key: string, terms: object) => {
+    const { id } = await reserve(store, key, { scope: ENDS, ...terms })
+    return store.confirm({ ...at(key), id, scope: ENDS, size: 5 })
+  }
+  await Promise.all(
+    Array.from({ length: ENDED }, async (_, i) => {
+      // Many have the same date.
+      const seconds = 3600 + (i % 3)
+      await upload(`temporary ${i}`, { temporarySeconds: seconds })
+      if (i % 2) await upload(`temporary ${i}`, { temporarySeconds: seconds })
+      await upload(`arrived ${i}`, { checkSeconds: seconds })
+      await store.reject(await upload(`rejected ${i}`, { checkSeconds: seconds }))
     }),
   )
 }

@@ -94,6 +94,8 @@ describe.skipIf(routerReason !== '')(`calls through mongos${routerReason}`, () =
         ['listStored', (store) => store.listStored({ bucket: 'bucket' })],
         ['listScopes', (store) => store.listScopes()],
         ['listExpired', (store) => store.listExpired({ before: EXPIRES })],
+        ['listTemporary', (store) => store.listTemporary({ before: EXPIRES })],
+        ['listArrived', (store) => store.listArrived()],
       ])('%s of a moment before the collections were sharded is repeated at a later one', async (_, call) => {
         const proxy = await wireProxy(cluster.url)
         const client = new MongoClient(proxy.url)
@@ -130,10 +132,10 @@ describe.skipIf(routerReason !== '')(`calls through mongos${routerReason}`, () =
         await client.close()
       })
 
-      for (const { name, prepare, call, onTwo } of COMMIT_CALLS) {
+      for (const { name, prepare, call, onOne, onTwo } of COMMIT_CALLS) {
         const isSharded = layout !== 'unsharded'
-        it(`${name} commits by singleShard${isSharded ? ` or ${onTwo}` : ''}`, async () => {
-          const types = isSharded ? ['singleShard', onTwo] : ['singleShard']
+        const types = isSharded ? [onOne, onTwo] : ['singleShard']
+        it(`${name} commits by ${[...new Set(types)].join(' or ')}`, async () => {
           for (const [index, type] of types.entries()) {
             const shards = index === 0 ? 1 : 2
             const place = isSharded ? await findPlace(db, shards) : anywhere(name)

@@ -18,6 +18,8 @@ export interface EventDocument extends Stored {
   readonly at: string
   readonly object: EventRow
   readonly previous?: EventRow
+  /** Of a rejection, if the verdict had one. */
+  readonly reason?: string
   readonly createdAt: Date
 }
 
@@ -77,7 +79,9 @@ export async function recordings(session: ClientSession, events: readonly NewEve
   return statements.flat()
 }
 
-async function recording(session: ClientSession, { type, object, previous, createdAt }: NewEvent) {
+async function recording(session: ClientSession, event: NewEvent) {
+  const { type, object, previous, createdAt } = event
+  const reason = event.type === 'rejected' ? event.reason : null
   // Before the wait, so ids are in the order of the changes.
   const uuid = createAttemptId()
   const queue = await queueIdOf(object)
@@ -89,6 +93,7 @@ async function recording(session: ClientSession, { type, object, previous, creat
     at: keyId(object),
     object: eventRow(object),
     ...(previous && { previous: eventRow(previous) }),
+    ...(reason !== null && { reason }),
     createdAt,
   }
   return [
@@ -107,11 +112,11 @@ function eventRow(row: StorageObject): object {
   return { ...storedRow(row), scope, status, ...(deletedAt && { deletedAt }) }
 }
 
-export function readEvent({ _id, type, at, object, previous, createdAt }: EventDocument) {
+export function readEvent({ _id, type, at, object, previous, reason, createdAt }: EventDocument) {
   const read = (row: EventRow) => {
     const { scope, status, deletedAt = null } = row
     return readRow(row, { ...referenceOf(at), scope, status, deletedAt })
   }
-  const change = recordedChange(type, read(object), previous ? read(previous) : null)
+  const change = recordedChange(type, read(object), previous ? read(previous) : null, reason ?? null)
   return { id: _id, ...change, createdAt }
 }

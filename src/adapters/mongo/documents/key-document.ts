@@ -7,7 +7,10 @@ import { readRow, storedRow, type StoredRow } from './stored-row.js'
 /** The live rows of a key. Its `_id` is the `keyId`, which differs from all scopes: these contain no NUL. */
 export interface KeyDocument extends Stored {
   readonly scope: string
-  readonly active?: StoredRow
+  readonly active?: StoredRow & {
+    /** Set if the attempt behind the row has another id than the object, for the index of these. */
+    readonly isReplacement?: true
+  }
   readonly pending?: StoredRow
 }
 
@@ -24,9 +27,13 @@ export function keyDocument({ active, pending }: LiveRows): Stored | null {
   return {
     _id: keyId(row),
     scope: row.scope,
-    ...(active && { active: storedRow(active) }),
+    ...(active && { active: activeRow(active) }),
     ...(pending && { pending: storedRow(pending) }),
   }
+}
+
+function activeRow(active: TrackedRow): object {
+  return { ...storedRow(active), ...(active.attemptId !== active.id && { isReplacement: true }) }
 }
 
 export function liveRows(document: KeyDocument | null | undefined): LiveRows {
@@ -44,7 +51,7 @@ export function rowOf(document: KeyDocument, status: 'active' | 'pending'): Stor
 
 function trackedRow(document: KeyDocument, status: 'active' | 'pending'): TrackedRow | null {
   const row = rowOf(document, status)
-  if (!row) return null
+  if (row === null) return null
   const { writableUntil, temporarySeconds = null, checkSeconds = null } = document[status]!
   return { ...row, writableUntil, temporarySeconds, checkSeconds }
 }

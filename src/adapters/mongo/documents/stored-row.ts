@@ -17,6 +17,8 @@ export type StoredRow = Pick<Fields, AlwaysSet> & {
 } & {
   /** Pairs, because MongoDB gives field names such as `$set`, `a.b` and the empty name a special meaning. */
   readonly metadata?: readonly { readonly name: string; readonly value: string }[]
+  /** The `expiresAt` of an arrived attempt, under another name so that it is in no index of reservations. */
+  readonly checkUntil?: Date
 }
 
 /** Builds the stored form of a row. Deleted rows have no `writableUntil`. */
@@ -26,6 +28,7 @@ export function storedRow(row: StorageObject | TrackedRow): Readonly<Record<stri
     size: row.size === null ? null : long(row.size),
     declaredSize: row.declaredSize === null ? null : long(row.declaredSize),
     metadata: row.metadata && Object.entries(row.metadata).map(([name, value]) => ({ name, value })),
+    ...(row.arrivedAt !== null && { expiresAt: null, checkUntil: row.expiresAt }),
   }
   const isStored = ([name, value]: readonly [string, unknown]) => value !== null && !IMPLIED_NAMES.has(name)
   return Object.fromEntries(Object.entries(fields).filter(isStored))
@@ -52,7 +55,7 @@ export function readRow(
     metadata: row.metadata ? Object.fromEntries(row.metadata.map(({ name, value }) => [name, value])) : null,
     storageKey: row.storageKey ?? null,
     uploadId: row.uploadId ?? null,
-    expiresAt: row.expiresAt ?? null,
+    expiresAt: row.expiresAt ?? row.checkUntil ?? null,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     confirmedAt: row.confirmedAt ?? null,

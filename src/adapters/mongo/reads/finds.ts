@@ -24,6 +24,18 @@ export function findLive(
   }
 }
 
+/** Returns the scope of each key that has a live row, by the `_id` of the key. */
+export function findScopes(references: readonly ObjectReference[]): Read<Map<string, string>> {
+  const filter = { _id: { $in: references.map(keyId) } }
+  return async ({ namespace, session }) => {
+    const documents = await namespace.objects
+      .find<KeyDocument>(filter, { session, ...majority(), batchSize: references.length + 1 })
+      .project<Pick<KeyDocument, '_id' | 'scope'>>({ scope: 1 })
+      .toArray()
+    return new Map(documents.map(({ _id, scope }) => [_id, scope]))
+  }
+}
+
 type RowDocument = KeyDocument | HistoryDocument
 
 /** Returns the active row of a key, else the pending one, else the newest deleted one, as of one moment. */

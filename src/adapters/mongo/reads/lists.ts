@@ -1,6 +1,7 @@
 import type { Collection, Document } from 'mongodb'
 import type { Leftover, ScopeSummary, StorageObject } from '../../../core/store/records.js'
 import type * as inputs from '../../../core/store/inputs/index.js'
+import { LATEST_DATE } from '../../../core/store/validation/checks.js'
 import type { Stored } from '../connection/namespace.js'
 import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
 import { readHistory, readLeftover } from '../documents/traces.js'
@@ -10,6 +11,9 @@ import { countsIn, readSums, usageIn } from '../documents/scope-document.js'
 
 /** Greater than every id. Also bounds the first page, because a partial index serves only filters on its field. */
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** No date is later. Bounds a list of all dates for the same reason. */
+const LAST_DATE = new Date(LATEST_DATE)
 
 type LiveStatus = 'active' | 'pending'
 
@@ -164,19 +168,76 @@ function listDeleted(query: inputs.ListQuery): Read<StorageObject[]> {
   return listRange('history', range, limit, readHistory)
 }
 
-export function listExpired({ scope, before, limit, after }: inputs.ListExpiredQuery): Read<StorageObject[]> {
+/** Live rows in the order of a date that only some have, with an index of all of them and one by scope. */
+interface DatedRows {
+  readonly status: LiveStatus
+  readonly date: 'expiresAt' | 'temporaryUntil' | 'checkUntil'
+  readonly index: string
+  readonly indexOfScope: string
+}
+
+interface DatedQuery {
+  readonly scope: string | null
+  /** Inclusive. */
+  readonly until: Date
+  readonly limit: number
+  /** The position of the last row of the previous page. */
+  readonly after: { readonly date: Date; readonly id: string } | null
+}
+
+function listByDate(
+  { status, date, index, indexOfScope }: DatedRows,
+  { scope, until, limit, after }: DatedQuery,
+): Read<StorageObject[]> {
+  const [dateField, idField] = [`${status}.${date}`, `${status}.id`]
   const ofScope = scope === null ? {} : { scope }
-  const due = { $lte: before }
+  const due = { $lte: until }
   const range: Range = {
     filter: after
-      ? afterPosition(ofScope, ['pending.expiresAt', after.expiresAt], ['pending.id', after.id], due)
-      : { ...ofScope, 'pending.expiresAt': due },
-    sort: { 'pending.expiresAt': 1, 'pending.id': 1 },
-    index: scope === null ? 'pending_by_expiry' : 'pending_of_scope_by_expiry',
-    fields: { scope: 1, pending: 1 },
+      ? afterPosition(ofScope, [dateField, after.date], [idField, after.id], due)
+      : { ...ofScope, [dateField]: due },
+    sort: { [dateField]: 1, [idField]: 1 },
+    index: scope === null ? index : indexOfScope,
+    fields: { scope: 1, [status]: 1 },
   }
-  const rowIn = (document: KeyDocument) => rowOf(document, 'pending')!
+  const rowIn = (document: KeyDocument) => rowOf(document, status)!
   return listRange('objects', range, limit, rowIn)
+}
+
+const RESERVATIONS: DatedRows = {
+  status: 'pending',
+  date: 'expiresAt',
+  index: 'pending_by_expiry',
+  indexOfScope: 'pending_of_scope_by_expiry',
+}
+
+const TEMPORARY: DatedRows = {
+  status: 'active',
+  date: 'temporaryUntil',
+  index: 'temporary_by_end',
+  indexOfScope: 'temporary_of_scope_by_end',
+}
+
+const ARRIVED: DatedRows = {
+  status: 'pending',
+  date: 'checkUntil',
+  index: 'arrived_by_deadline',
+  indexOfScope: 'arrived_of_scope_by_deadline',
+}
+
+export function listExpired({ before, after, ...query }: inputs.ListExpiredQuery): Read<StorageObject[]> {
+  const position = after && { date: after.expiresAt, id: after.id }
+  return listByDate(RESERVATIONS, { ...query, until: before, after: position })
+}
+
+export function listTemporary({ before, after, ...query }: inputs.ListTemporaryQuery): Read<StorageObject[]> {
+  const position = after && { date: after.temporaryUntil, id: after.id }
+  return listByDate(TEMPORARY, { ...query, until: before, after: position })
+}
+
+export function listArrived({ dueBefore, after, ...query }: inputs.ListArrivedQuery): Read<StorageObject[]> {
+  const position = after && { date: after.expiresAt, id: after.id }
+  return listByDate(ARRIVED, { ...query, until: dueBefore ?? LAST_DATE, after: position })
 }
 
 export function listLeftovers({ scope, limit, after }: inputs.ListLeftoversQuery): Read<Leftover[]> {

@@ -48,6 +48,37 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
     // Documents of scopes and locks. The server refuses a partial index of `_id` alone; `scope` is missing in all of them.
     // No field of the condition changes, so adding to the sums touches no index.
     { name: 'scopes', key: { _id: 1, scope: 1 }, without: 'scope' },
+    // Only objects that have an end.
+    {
+      name: 'temporary_by_end',
+      key: { 'active.temporaryUntil': 1, 'active.id': 1 },
+      only: 'active.temporaryUntil',
+    },
+    {
+      name: 'temporary_of_scope_by_end',
+      key: { scope: 1, 'active.temporaryUntil': 1, 'active.id': 1 },
+      only: 'active.temporaryUntil',
+    },
+    // Only arrived attempts. These are not in the indexes by expiry, whose lists must not walk over them.
+    {
+      name: 'arrived_by_deadline',
+      key: { 'pending.checkUntil': 1, 'pending.id': 1 },
+      only: 'pending.checkUntil',
+    },
+    {
+      name: 'arrived_of_scope_by_deadline',
+      key: { scope: 1, 'pending.checkUntil': 1, 'pending.id': 1 },
+      only: 'pending.checkUntil',
+    },
+    // Only objects that were replaced. The attempt of any other one has the id of its object.
+    {
+      name: 'replaced_by_attempt',
+      key: { scope: 1, 'active.attemptId': 1 },
+      only: 'active.isReplacement',
+    },
+    // Only rejections, which the collection holds beside keys, scopes and locks.
+    { name: 'rejections_by_age', key: { rejectedAt: 1, _id: 1 }, only: 'rejectedAt' },
+    { name: 'rejections_of_scope', key: { scope: 1, rejectedAt: 1, _id: 1 }, only: 'rejectedAt' },
   ],
   history: [
     { name: 'by_scope', key: { scope: 1, _id: 1 } },

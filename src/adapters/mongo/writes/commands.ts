@@ -6,11 +6,14 @@ import type { Transaction } from '../connection/transactions.js'
 import { recordings, type NewEvent } from '../documents/event-document.js'
 import { historyDocument, leftoverDocument } from '../documents/traces.js'
 import { keyDocument } from '../documents/key-document.js'
+import { rejectionDocument } from '../documents/rejection-document.js'
 import { increment, sumChanges, type SumChanges } from '../documents/scope-document.js'
 
 export interface ApplyOptions {
   /** Whether the documents of keys that become free are already removed. Default: `false`. */
   readonly keysAreRemoved?: boolean
+  /** Whether many documents are replaced, too, because most of their index entries stay. Default: `false`. */
+  readonly alwaysReplaces?: boolean
   readonly events?: readonly NewEvent[]
   /** Further statements for the collection of keys and scopes. */
   readonly more?: readonly Update[]
@@ -23,21 +26,22 @@ const MANY = 8
 export async function applyChanges(
   transaction: Transaction,
   changes: readonly KeyChange[],
-  { keysAreRemoved = false, events = [], more = [] }: ApplyOptions = {},
+  { keysAreRemoved = false, alwaysReplaces = false, events = [], more = [] }: ApplyOptions = {},
 ): Promise<void> {
   if (changes.length === 0) return
   const documents = changes.map(({ after }) => keyDocument(after)).filter((document) => document !== null)
   const free = changes.filter(({ after }) => keyDocument(after) === null).map(({ row }) => keyId(row))
-  const sums = [...sumUpdates(sumChanges(changes)), ...more]
+  const rejections = changes.flatMap(({ rejection }) => (rejection ? [rejectionDocument(rejection)] : []))
+  const others = [...sumUpdates(sumChanges(changes)), ...rejections.map(replacement), ...more]
   const { objects } = transaction.namespace
-  if (documents.length < MANY) {
-    await update(transaction, objects, [...documents.map(replacement), ...sums])
+  if (alwaysReplaces || documents.length < MANY) {
+    await update(transaction, objects, [...documents.map(replacement), ...others])
     if (!keysAreRemoved) await removeById(transaction, objects, free)
   } else {
     const there = changes.filter(({ before }) => scopeOf(before) !== null).map(({ row }) => keyId(row))
     await removeById(transaction, objects, there)
     await insert(transaction, objects, documents)
-    await update(transaction, objects, sums)
+    await update(transaction, objects, others)
   }
   await recordTraces(transaction, changes, events)
 }

@@ -26,7 +26,7 @@ const REMEMBERED_SCOPES = 10_000
 const PATIENCE = 100
 /**
  * Milliseconds that a purge waits, in flight or in the lane, for other processes that write to its scope. One that
- * died blocks it for a minute, and a purge may skip a row.
+ * died blocks it for a minute, and a purge may skip a row. So may the end of a temporary object.
  */
 const PURGE_PATIENCE = 1000
 const SKIPPED: Decision = { outcome: 'unchanged', row: null }
@@ -85,7 +85,7 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     function skipPurges(): void {
       const blocked = performance.now() - PURGE_PATIENCE
       const isSkipped = ({ write, scopes: [scope], since }: WriteJob) =>
-        write.kind === 'purge' && scopes.has(scope!) && since <= blocked
+        (write.kind === 'purge' || write.kind === 'endOne') && scopes.has(scope!) && since <= blocked
       open = open.filter((job) => !isSkipped(job))
       lane.end(isSkipped, SKIPPED)
     }
