@@ -32,6 +32,7 @@ import { reportsChecks } from './reports.js'
 import { s3Checks } from './s3.js'
 import { sessionServerChecks } from './session-server.js'
 import { sharingChecks } from './sharing.js'
+import { sqliteChecks } from './sqlite.js'
 import { storagesChecks } from './storages.js'
 import { storeChecks } from './store.js'
 import { teamsChecks } from './teams.js'
@@ -75,6 +76,7 @@ export const checks: SnippetChecks = {
   ...s3Checks,
   ...sessionServerChecks,
   ...sharingChecks,
+  ...sqliteChecks,
   ...storagesChecks,
   ...storeChecks,
   ...teamsChecks,
