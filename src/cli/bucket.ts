@@ -4,6 +4,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { SelectImport, StorageObjectStore } from '../index.js'
 import type { CleanUpContext } from '../server/jobs/clean-up.js'
 import type { JobContext } from '../server/jobs/job.js'
+import { LONGEST_URL_SECONDS } from '../server/url-terms.js'
 import { mapStorageErrors } from '../server/storage.js'
 import { printable } from '../core/printable.js'
 import type * as S3Entry from '../storage/s3/s3-storage.js'
@@ -98,6 +99,7 @@ export function contextOf(store: StorageObjectStore) {
     },
     report: () => undefined,
     now: () => new Date(),
+    uploadSeconds: LONGEST_URL_SECONDS,
     events: null,
   } satisfies Omit<CleanUpContext, 'storage' | 'download'>
 }

@@ -3,6 +3,7 @@ import { namesOf } from './known-names.js'
 import { OptionChecks } from './option-checks.js'
 import type { StorageObjectStore } from './store/contract.js'
 import { copyObject, type ObjectMetadata, type Quota, type StorageObject } from './store/records.js'
+import { isPastEnd } from './store/lifecycle/change.js'
 import { exceededLimit } from './store/lifecycle/usage.js'
 import { refusalError } from './store/refusals.js'
 import { checkSize, optional } from './store/validation/checks.js'
@@ -111,10 +112,12 @@ export interface ObjectAccessGuardOptions {
     ((object: StorageObject, context: AuthorizeContext) => boolean | Promise<boolean>) | null | undefined
   /** `any` also accepts pending objects. Default `active`. */
   readonly status?: 'active' | 'any' | null | undefined
+  /** Returns the current time, because an object past its end is missing. Default: the system clock. */
+  readonly now?: (() => Date) | null | undefined
 }
 
 const ACCESS_OPTIONS = namesOf<ObjectAccessGuardOptions>({
-  ...{ client: true, resolveScope: true, authorize: true, status: true },
+  ...{ client: true, resolveScope: true, authorize: true, status: true, now: true },
 })
 const accessChecks = new OptionChecks('createObjectAccessGuard')
 
@@ -138,13 +141,17 @@ export function createObjectAccessGuard(
   const { client, resolveScope } = options
   const authorize = accessChecks.function('authorize', options.authorize)
   const status = accessChecks.oneOf('status', options.status, ['active', 'any']) ?? 'active'
+  const now = accessChecks.function('now', options.now) ?? (() => new Date())
 
   return async (context) => {
     const { request, bucket, key } = context
     const scope = await (authorize ? resolveScopeOnce : requireScope)(resolveScope, request)
     const input = { bucket, key, scope: authorize ? null : scope }
     const found = await (status === 'active' ? client.findActive(input) : client.find(input))
-    const object = found?.status === 'deleted' ? null : found
+    // An object past its end is missing, but hides no upload in progress at its key.
+    const isGone = found ? isPastEnd(found, now()) : false
+    const live = !isGone ? found : status === 'any' ? await client.findPending(input) : null
+    const object = live?.status === 'deleted' ? null : live
     if (!object || (!authorize && object.scope !== scope)) throw new StorageError('OBJECT_NOT_FOUND')
     try {
       if (!authorize || (await authorize(object, { ...context, scope, object })) === true) return object

@@ -11,13 +11,15 @@ import type {
 import type { Report } from './reporter.js'
 import type { ConfirmInput, RemoveInput, ReserveInput, StorageObjectStore } from './store/contract.js'
 
-/** What an owner changes of a record, with at least one field. `null` clears the metadata. */
+/** What changes of a record on behalf of its owner, with at least one field. `null` clears the metadata. */
 export interface RecordChange {
   readonly filename?: string
   readonly contentType?: string
   readonly metadata?: ObjectMetadata | null
   /** Not together with `metadata`. */
   readonly setMetadata?: MetadataChanges
+  /** Only the server sets it. `null`: the object stays. */
+  readonly temporarySeconds?: number | null
 }
 
 /** Returns the change to make: the given one, or what the upload route of the object makes of it. @throws StorageError to refuse it. */
@@ -81,7 +83,7 @@ export interface ReadAccess {
 }
 
 /**
- * What the server needs from the plugin that keeps records. Its own three writes call the hooks, after the database has committed the
+ * What the server needs from the plugin that keeps records. Its own writes call the hooks, after the database has committed the
  * change. Those of `objects` call none. Calls of `s3.files` and of jobs have no request.
  */
 export interface RecordKeeper {
@@ -108,4 +110,13 @@ export interface RecordKeeper {
   confirm(input: ConfirmInput, request?: Request): Promise<StorageObject>
   /** Removes, then calls `onDeleted`, if there was an active object. */
   remove(input: RemoveInput, request?: Request): Promise<StorageObject | null>
+  /**
+   * Removes at most 100 objects past their end, as they were listed, and calls `onDeleted` for each. Those that the application uses are
+   * kept. If it can't tell which, `onError` gets the reason, and nothing is removed. Returns the rows that were removed. Default:
+   * nothing removes them.
+   */
+  endTemporary?(
+    rows: readonly StorageObject[],
+    onError: (error: unknown) => void,
+  ): Promise<readonly StorageObject[]>
 }

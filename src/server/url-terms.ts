@@ -19,15 +19,25 @@ type CacheableTerms = Required<Pick<SignDownloadInput, 'signedAt' | 'expiresAt' 
  * Scripts get another URL: S3 responds without CORS headers to `<img>`, and browsers would serve that response to scripts from their
  * cache. The thirds of these URLs begin in the middle of the others', so they never have the same `signedAt`.
  */
-export function cacheableTerms(now: Date, urlSeconds: number, isForScripts: boolean): CacheableTerms {
+export function cacheableTerms(
+  now: Date,
+  urlSeconds: number,
+  isForScripts: boolean,
+  object: Pick<StorageObject, 'temporaryUntil'>,
+): CacheableTerms {
   const third = (urlSeconds * 1000) / 3
   const shift = isForScripts ? third / 2 : 0
   const signedAt = new Date(Math.floor((now.getTime() - shift) / third) * third + shift)
-  return {
-    signedAt,
-    expiresAt: secondsAfter(signedAt, urlSeconds),
-    cacheControl: `private, immutable, max-age=${Math.floor((urlSeconds * 2) / 3)}`,
-  }
+  const expiresAt = notAfterEnd(secondsAfter(signedAt, urlSeconds), object)
+  // The URL may be read until it expires, and what was read then must leave the cache before the object is gone.
+  const untilEnd = object.temporaryUntil ? (object.temporaryUntil.getTime() - expiresAt.getTime()) / 1000 : Infinity
+  const maxAge = Math.floor(Math.min((urlSeconds * 2) / 3, untilEnd))
+  return { signedAt, expiresAt, cacheControl: `private, immutable, max-age=${maxAge}` }
+}
+
+/** Returns a moment, or the end of the object if that comes first: no URL outlives it. */
+export function notAfterEnd(moment: Date, { temporaryUntil }: Pick<StorageObject, 'temporaryUntil'>): Date {
+  return temporaryUntil !== null && temporaryUntil < moment ? temporaryUntil : moment
 }
 
 export const DISPOSITIONS = ['inline', 'attachment'] as const satisfies readonly Disposition[]

@@ -2,10 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { InvalidArgumentError } from 'commander'
 import { StorageError } from '../../index.js'
 import { MAX_FAILURES, type JobFailure } from '../../server/jobs/job.js'
-import { CLEANED_AT_ONCE, runCleanUp } from '../../server/jobs/clean-up.js'
+import { CLEANED_AT_ONCE, runCleanUp, type CleanUpContext } from '../../server/jobs/clean-up.js'
 import { bucketText, withBucket, withWriteOptions, type WriteOptions } from '../bucket.js'
 import { concurrencyOf, type Cli } from '../cli.js'
-import { EXIT, Interrupted, type ExitCode } from '../exit.js'
+import { EXIT, Interrupted, UsageError, type ExitCode } from '../exit.js'
 import { reportOf } from '../failure-report.js'
 import { count } from '../format.js'
 import { REPEAT, runJob, type Session } from '../session.js'
@@ -15,6 +15,8 @@ interface CleanUpCommandOptions extends WriteOptions {
   readonly downloadExpiresIn: number
   readonly concurrency?: number
   readonly every?: number
+  readonly temporary?: boolean
+  readonly hard?: boolean
 }
 
 const A_WEEK = 7 * 86_400
@@ -39,11 +41,17 @@ export function addCleanUp(cli: Cli): void {
         `how many items are in work at once (default: ${CLEANED_AT_ONCE})`,
         concurrencyOf,
       )
+      .option(
+        '--temporary',
+        'also remove temporary objects past their end, without asking isUsed of the application (default: they stay)',
+      )
+      .option('--hard', 'with --temporary: keep no history of them (default: the rows stay as history)')
       .option('--every <seconds>', 'go on until it is stopped, with a pause of so many seconds', (text) =>
         secondsUpTo(86_400, text),
       ),
-  ).action((options: CleanUpCommandOptions) =>
-    cli.withDatabase(
+  ).action((options: CleanUpCommandOptions) => {
+    if (options.hard && !options.temporary) throw new UsageError('--hard needs --temporary.')
+    return cli.withDatabase(
       async (session) => {
         const { every } = options
         if (every === undefined) return cleanUpOnce(session, options)
@@ -55,8 +63,8 @@ export function addCleanUp(cli: Cli): void {
         }
       },
       { connections: Math.min(options.concurrency ?? CLEANED_AT_ONCE, MAX_CONNECTIONS) },
-    ),
-  )
+    )
+  })
 }
 
 /** Prints what a run rejects with, such as an unavailable database, since the next run may succeed. */
@@ -72,6 +80,7 @@ async function untilFailure({ output, database }: Session, run: () => Promise<un
 
 async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Promise<ExitCode> {
   const { bucket: buckets, downloadExpiresIn: maxSeconds, concurrency } = options
+  const endTemporary = options.temporary && endingOf(session, options.hard ? 'hard' : 'soft')
   const failed: JobFailure[] = []
   let failures = 0
   /** Failed items are in the result. The name of a bucket may be misspelt. */
@@ -85,7 +94,10 @@ async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Pr
       session,
       async (job) => {
         const counts = await runCleanUp(
-          { ...context, buckets, download: { maxSeconds }, report: noteIfPassedOver },
+          {
+            ...{ ...context, buckets, download: { maxSeconds }, report: noteIfPassedOver },
+            records: { ...context.records, ...(endTemporary && { endTemporary }) },
+          },
           {
             ...job,
             concurrency,
@@ -99,13 +111,19 @@ async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Pr
         return { ...counts, failed, failures }
       },
       {
-        summary: ({ reservations, leftovers }) =>
-          `Reservations: ${listed(reservations)}. Leftovers: ${listed(leftovers)}.`,
+        summary: ({ reservations, leftovers, temporary }) =>
+          `Reservations: ${listed(reservations)}. Leftovers: ${listed(leftovers)}.` +
+          (options.temporary ? ` Temporary: ${listed(temporary)}.` : ''),
         resume: () => REPEAT,
       },
     ),
   )
   return failures > 0 ? EXIT.found : EXIT.ok
+}
+
+/** Returns what removes objects past their end. */
+function endingOf({ store }: Session, mode: 'soft' | 'hard'): CleanUpContext['records']['endTemporary'] {
+  return async (objects) => (await store.endTemporary({ objects, mode })).removed
 }
 
 function listed(counts: Readonly<Record<string, number>>): string {

@@ -1,12 +1,15 @@
 import { checkBasePath, createHandler, DEFAULT_BASE_PATH, type Handler } from '../http/handler.js'
-import { toStorageError } from '../errors.js'
+import { StorageError, toStorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment, ServerPlugin } from '../plugin.js'
 import type { StorageObject } from '../store/records.js'
 import { createReport, type Report } from '../reporter.js'
 import type { StorageObjectStore } from '../store/contract.js'
 import {
+  attemptId,
   inputNames,
+  listOf,
   readCommand,
+  readFields,
   refuseUnknown,
   refuseUnknownNames,
   type Fields,
@@ -15,8 +18,15 @@ import * as inputs from '../store/inputs/index.js'
 import { runSteps } from '../http/endpoint.js'
 import type { SentValues } from '../http/fields.js'
 import { dbEndpoints } from './endpoints.js'
-import { readUpdate, UPDATE_INPUT, updateSteps, type DbUpdateInput, type UpdateSteps } from './update.js'
-import { checkDbOptions, UPDATE_FIELDS, type DbOptions } from './options.js'
+import {
+  ALL_CHANGES,
+  readUpdate,
+  UPDATE_INPUT,
+  updateSteps,
+  type DbUpdateInput,
+  type UpdateSteps,
+} from './update.js'
+import { checkDbOptions, type DbOptions } from './options.js'
 import { createRecordKeeper } from './record-keeper.js'
 
 /** An input of the store without the fields that the plugin fills in. */
@@ -25,14 +35,15 @@ type WithoutOwner<Input extends { readonly bucket: string }> = Omit<Input, 'scop
 }
 
 /** `expiresAt` defaults to now plus `pendingTtlSeconds`. */
-export type DbReserveInput = Omit<
-  WithoutOwner<inputs.ReserveInput>,
-  'expiresAt' | 'temporarySeconds' | 'checkSeconds'
-> & {
+export type DbReserveInput = Omit<WithoutOwner<inputs.ReserveInput>, 'expiresAt' | 'checkSeconds'> & {
   readonly expiresAt?: Date | null | undefined
 }
 export type DbConfirmInput = Omit<WithoutOwner<inputs.ConfirmInput>, 'accept'>
 export type DbReleaseInput = WithoutOwner<inputs.ReleaseInput>
+export interface DbKeepInput {
+  /** 1 to 100, each once: the `id` of an object, or of the attempt that made its present version, which is what `api.upload` returned. */
+  readonly ids: readonly string[]
+}
 /** `mode` defaults to the `deleteMode` of `db()`. */
 export type DbRemoveInput = WithoutOwner<inputs.RemoveInput>
 
@@ -64,6 +75,16 @@ export interface DbContext {
    * await s3.db.update(request, { key, setMetadata: { album: 'Summer' } })
    */
   update(request: Request, input: DbUpdateInput): Promise<StorageObject>
+  /**
+   * Clears the end of the caller's temporary objects, so that they stay, and returns their rows in the order of the ids. Clears all
+   * or, if one is missing, none. Objects without an end stay as they are. To do this in your own transaction, call `keep` of the store.
+   * @throws StorageError `OBJECT_NOT_FOUND` if one is no object of the caller, or its end has passed: `params.missing` has the indexes
+   * of all such ids, separated by commas; `VALIDATION_ERROR`
+   *
+   * @example
+   * await s3.db.keep(request, { ids: form.fileIds })
+   */
+  keep(request: Request, input: DbKeepInput): Promise<StorageObject[]>
 }
 
 /** Works on its own, or in the `plugins` of a server. */
@@ -81,9 +102,10 @@ export function db(options: DbOptions): DbPlugin {
   function install(environment: Omit<ServerEnvironment, 'bucket'> & { readonly bucket: string | null }) {
     const { basePath, bucket } = environment
     const report = ownReport ?? environment.report
-    const records = createRecordKeeper(options, report, environment.changed)
+    const now = options.now ?? environment.now
+    const records = createRecordKeeper(options, report, environment.changed, now)
     const { fields, guard } = updateOptions(options.update)
-    const steps = updateSteps(records, guard, environment.acceptChange)
+    const steps = updateSteps(records, guard, environment.acceptChange, now)
     const endpoints = dbEndpoints(records, {
       bucket,
       withUsage: options.usageEndpoint === true,
@@ -96,7 +118,7 @@ export function db(options: DbOptions): DbPlugin {
       onOperation: options.onOperation ?? environment.onOperation,
       resolveScope: (request) => records.callerOf(request),
     })
-    const writes = writesFor(records, steps, report, bucket, options.now ?? environment.now)
+    const writes = writesFor(records, steps, report, bucket, now)
     const context: DbContext = { objects: records.objects, handler, basePath, ...writes }
     return { context, endpoints, records }
   }
@@ -110,13 +132,8 @@ export function db(options: DbOptions): DbPlugin {
   return { id: 'db', install, ...alone.context }
 }
 
-/** The quota is that of `db()`. Callers neither choose the terms of their attempts nor accept what they have uploaded. */
-const {
-  quota: _reserveQuota,
-  temporarySeconds: _temporarySeconds,
-  checkSeconds: _checkSeconds,
-  ...RESERVE
-} = inputs.RESERVE
+/** The quota is that of `db()`. */
+const { quota: _reserveQuota, checkSeconds: _checkSeconds, ...RESERVE } = inputs.RESERVE
 const { quota: _confirmQuota, accept: _accept, ...CONFIRM } = inputs.CONFIRM
 
 function writesFor(
@@ -125,7 +142,7 @@ function writesFor(
   report: Report,
   defaultBucket: string | null,
   now: () => Date,
-): Pick<DbContext, 'reserve' | 'confirm' | 'release' | 'remove' | 'update'> {
+): Pick<DbContext, 'reserve' | 'confirm' | 'release' | 'remove' | 'update' | 'keep'> {
   /** Fills in scope and bucket. The store rejects a missing bucket. `fields` are those that the call takes. */
   async function forCaller<Input extends { readonly bucket?: string | null | undefined }, Result>(
     operation: string,
@@ -180,6 +197,17 @@ function writesFor(
         records.remove({ ...filled, mode: input.mode ?? records.deleteMode }, request),
       ),
 
+    keep: (request, input) =>
+      reported('db.keep', request, async (scope) => {
+        refuseUnknown(KEEP, input)
+        const { ids } = readFields(KEEP, input, now())
+        try {
+          return await records.keep({ scope, objects: ids.map((id) => ({ id })) })
+        } catch (error) {
+          throw namedByIds(error)
+        }
+      }),
+
     update: (request, input) =>
       reported('db.update', request, async (scope) => {
         refuseUnknownNames(UPDATE_NAMES, input)
@@ -187,11 +215,25 @@ function writesFor(
         // A whole row is found by its key, as by the client.
         const ignored = input.key == null ? 'bucket' : 'id'
         const named: SentValues = { get: (name) => (name === ignored ? null : (values[name] ?? null)) }
-        const read = readUpdate(named, { get: (name) => values[name] }, defaultBucket, UPDATE_FIELDS)
+        const read = readUpdate(named, { get: (name) => values[name] }, defaultBucket, ALL_CHANGES)
         const call = { request, scope, baseURL: '', known: { scope, route: null } }
         return runSteps(update, read, call, (error) => report(error, { request, operation: 'db.update' }))
       }),
   }
+}
+
+const KEEP = { ids: listOf(attemptId, inputs.MAX_OBJECTS, 1) }
+
+/** Names the field of this call in an error of the store's. */
+function namedByIds(error: unknown): unknown {
+  const isInvalid = error instanceof StorageError && error.code === 'VALIDATION_ERROR'
+  if (!isInvalid) return error
+  const ofCall = (text: string) => text.replaceAll(/\bobjects\[(\d+)\]\.id\b/g, 'ids[$1]')
+  const { message, params } = error
+  return new StorageError('VALIDATION_ERROR', {
+    message: ofCall(message),
+    params: { ...params, field: ofCall(String(params?.['field'])) },
+  })
 }
 
 const UPDATE_NAMES = inputNames(UPDATE_INPUT)

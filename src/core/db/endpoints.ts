@@ -18,7 +18,7 @@ import {
 import { invalid, shown } from '../store/validation/checks.js'
 import type { UpdateField } from './options.js'
 import type { DbRecordKeeper } from './record-keeper.js'
-import { readUpdate, updateFields, type UpdateRequest, type UpdateSteps } from './update.js'
+import { changesOf, readUpdate, updateFields, type UpdateRequest, type UpdateSteps } from './update.js'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
@@ -170,7 +170,7 @@ function updateObject(
         'KEY_CONFLICT',
       ],
     }),
-    parse: (sent, _call, query) => readUpdate(query, sent, bucket, fields),
+    parse: (sent, _call, query) => readUpdate(query, sent, bucket, changesOf(fields)),
     ...steps,
     async act(input, subject, call) {
       const object = await steps.act(input, subject, call)

@@ -6,6 +6,7 @@ import type { Quota, StorageObject } from '../store/records.js'
 import type { ErrorListener } from '../reporter.js'
 import type { ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
+import type { IsUsed } from './is-used.js'
 import type { MayRead } from './read-access.js'
 import type { Guard } from '../guards.js'
 import { shown } from '../store/validation/checks.js'
@@ -39,7 +40,7 @@ export interface ActivatedEvent {
 
 export interface DeletedEvent {
   readonly object: StorageObject
-  /** Absent if `s3.files` deleted the object. */
+  /** Absent if `s3.files` deleted the object, or if it came to its end. */
   readonly request?: Request
 }
 
@@ -65,6 +66,12 @@ export interface DbOptions {
    * object; a thrown `StorageError` keeps its code. Default: only owners read their objects.
    */
   readonly mayRead?: MayRead | null | undefined
+  /**
+   * Decides which temporary objects are in use and so must stay: called with copies of at most 100 objects past their end, before they
+   * are removed. Returns the ids of those that your application uses, whose end is then cleared. If it fails, or returns anything else,
+   * none of them is removed, `onError` gets the error, and a later run asks again. Default: none is in use.
+   */
+  readonly isUsed?: IsUsed | null | undefined
   /**
    * Whether `PATCH /db/object` lets owners change their active objects: `true` for the filename alone, or the fields and a guard.
    * The upload route of an object keeps its word about metadata and content types. Default `false`.
@@ -96,7 +103,7 @@ export interface DbOptions {
 
 const OPTIONS = namesOf<DbOptions>({
   ...{ client: true, resolveScope: true, quota: true, mayRead: true, usageEndpoint: true },
-  ...{ update: true, visibleMetadata: true },
+  ...{ update: true, visibleMetadata: true, isUsed: true },
   ...{ pendingTtlSeconds: true, deleteMode: true, bucket: true, hooks: true, basePath: true },
   ...{ onError: true, onOperation: true, now: true },
 })
@@ -116,6 +123,7 @@ export function checkDbOptions(options: DbOptions): void {
   }
   if (typeof quota !== 'function') checks.quota('quota', quota)
   checks.function('mayRead', options.mayRead)
+  checks.function('isUsed', options.isUsed)
   checks.boolean('usageEndpoint', options.usageEndpoint)
   if (!(pendingTtlSeconds == null || (Number.isSafeInteger(pendingTtlSeconds) && pendingTtlSeconds > 0))) {
     throw checks.error(`pendingTtlSeconds must be a positive integer (got ${shown(pendingTtlSeconds)}).`)

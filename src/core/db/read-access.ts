@@ -4,6 +4,7 @@ import type { NamedObject } from '../http/fields.js'
 import type { ReadAccess, ReadCall, ReadOperation } from '../plugin.js'
 import { copyObject, type StorageObject } from '../store/records.js'
 import type { StorageObjectStore } from '../store/contract.js'
+import { isPastEnd } from '../store/lifecycle/change.js'
 
 /** The context of `mayRead`. `scope` is `null` if the caller is not signed in. */
 export type MayReadContext = AuthorizeContext & { readonly operation: ReadOperation }
@@ -11,18 +12,22 @@ export type MayReadContext = AuthorizeContext & { readonly operation: ReadOperat
 /** Returns `true` to let a caller read an object of another owner. Anything else hides the object. */
 export type MayRead = (object: StorageObject, context: MayReadContext) => boolean | Promise<boolean>
 
-export function createReadAccess(objects: StorageObjectStore, mayRead: MayRead | null): ReadAccess {
+export function createReadAccess(
+  objects: StorageObjectStore,
+  mayRead: MayRead | null,
+  now: () => Date,
+): ReadAccess {
   /** Passes on what names the object, because the input of an endpoint has more fields. */
   async function lookUp(named: NamedObject, scope: string | null, states: 'active' | 'live') {
+    const at = 'id' in named ? null : { bucket: named.bucket, key: named.key, scope }
     const found = await ('id' in named
       ? objects.findById({ id: named.id, scope })
-      : objects[states === 'active' ? 'findActive' : 'find']({
-          bucket: named.bucket,
-          key: named.key,
-          scope,
-        }))
-    const isWanted = found?.status === 'active' || (found?.status === 'pending' && states === 'live')
-    return isWanted ? found : null
+      : objects[states === 'active' ? 'findActive' : 'find'](at!))
+    // An object past its end is missing, but hides no upload in progress at its key.
+    const isGone = found !== null && isPastEnd(found, now())
+    const row = !isGone ? found : at && states === 'live' ? await objects.findPending(at) : null
+    const isWanted = row?.status === 'active' || (row?.status === 'pending' && states === 'live')
+    return isWanted ? row : null
   }
 
   return {

@@ -2,31 +2,36 @@ import { failureOf, refusalOf, StorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment } from '../plugin.js'
 import type { Confirmed } from '../store/driver.js'
 import { inFull } from '../store/store-parts.js'
-import type { ConfirmInput, UpdateInput } from '../store/contract.js'
+import type { ConfirmInput, KeepInput, UpdateInput } from '../store/contract.js'
 import { copyObject, type Quota, type StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope, resolveScopeOnce } from '../scope.js'
 import { quotaFlaw, QUOTA_NAMES, shown, type QuotaLimits } from '../store/validation/checks.js'
 import { nearestName } from '../known-names.js'
 import { createReadAccess } from './read-access.js'
+import { usedAmong } from './is-used.js'
 import type { DbHooks, DbOptions } from './options.js'
 
 const DEFAULT_PENDING_TTL_SECONDS = 86_400
 
 /** The record keeper of `db()`, which has every optional member. */
 export type DbRecordKeeper = RecordKeeper &
-  Required<Pick<RecordKeeper, 'callerOf' | 'readAccess' | 'visibleMetadata'>> & {
+  Required<Pick<RecordKeeper, 'callerOf' | 'readAccess' | 'visibleMetadata' | 'endTemporary'>> & {
     /** Changes an active object. Returns `null` if the attempt is no longer there. */
     update(input: UpdateInput): Promise<StorageObject | null>
+    /** Clears the end of objects. */
+    keep(input: KeepInput): Promise<StorageObject[]>
   }
 
 export function createRecordKeeper(
   options: DbOptions,
   report: Report,
   changed: ServerEnvironment['changed'],
+  now: () => Date,
 ): DbRecordKeeper {
   const { client: objects, resolveScope } = options
   const hooks = options.hooks ?? {}
+  const deleteMode = options.deleteMode ?? 'soft'
 
   /** The change is committed, so an error of a hook is reported and doesn't affect the caller. */
   async function callHook<Name extends keyof DbHooks>(
@@ -55,9 +60,9 @@ export function createRecordKeeper(
   return {
     objects,
     visibleMetadata: options.visibleMetadata ?? [],
-    readAccess: createReadAccess(objects, options.mayRead ?? null),
+    readAccess: createReadAccess(objects, options.mayRead ?? null, now),
     pendingTtlSeconds: options.pendingTtlSeconds ?? DEFAULT_PENDING_TTL_SECONDS,
-    deleteMode: options.deleteMode ?? 'soft',
+    deleteMode,
 
     callerOf: (request) => resolveScopeOnce(resolveScope, request),
     resolveScope: (request) => requireScope(resolveScope, request),
@@ -93,6 +98,12 @@ export function createRecordKeeper(
       return object
     },
 
+    async keep(input) {
+      const rows = await objects.keep(input)
+      for (const object of rows) changed?.(object)
+      return rows
+    },
+
     async remove(input, request) {
       const object = await objects.remove(input)
       if (object && object.status !== 'pending') {
@@ -100,6 +111,21 @@ export function createRecordKeeper(
         changed?.(object)
       }
       return object
+    },
+
+    async endTemporary(rows, onError) {
+      let used: readonly StorageObject[] = []
+      try {
+        if (options.isUsed) used = await usedAmong(options.isUsed, rows)
+      } catch (error) {
+        onError(error)
+        return []
+      }
+      const keep = used.map(({ id }) => id)
+      const { removed } = await objects.endTemporary({ objects: rows, keep, mode: deleteMode })
+      for (const object of removed) await callHook('onDeleted', { object })
+      for (const object of [...removed, ...used]) changed?.(object)
+      return removed
     },
   }
 }

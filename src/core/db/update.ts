@@ -6,6 +6,8 @@ import { checkMediaType } from '../http/media-type.js'
 import { namesOf } from '../known-names.js'
 import type { RecordChange, ServerEnvironment } from '../plugin.js'
 import type { UpdateInput } from '../store/contract.js'
+import { temporarySeconds } from '../store/inputs/temporary.js'
+import { isPastEnd } from '../store/lifecycle/change.js'
 import {
   attemptId,
   metadata,
@@ -36,11 +38,17 @@ export interface DbUpdateInput {
   readonly metadata?: ObjectMetadata | null | undefined
   /** Sets single names, and removes those with `null`. Not together with `metadata`. */
   readonly setMetadata?: MetadataChanges | null | undefined
+  /**
+   * Makes the object temporary, or lengthens that: it is gone this many seconds from now, 1 to 31,536,000, unless it is kept before.
+   * `null`: it stays.
+   */
+  readonly temporarySeconds?: number | null | undefined
 }
 
 export const UPDATE_INPUT = namesOf<DbUpdateInput>({
   ...{ key: true, bucket: true, id: true, attemptId: true },
   ...{ filename: true, contentType: true, metadata: true, setMetadata: true },
+  temporarySeconds: true,
 })
 
 const CHANGES = {
@@ -48,19 +56,27 @@ const CHANGES = {
   contentType: optional({ ...text('contentType'), read: (value: unknown) => checkMediaType(value) }),
   metadata: optional(metadata),
   setMetadata: optional(metadataChanges),
+  temporarySeconds: optional(temporarySeconds),
 } satisfies { readonly [Name in keyof RecordChange]-?: HttpField }
 
-const NAMES = Object.keys(CHANGES) as readonly (keyof RecordChange)[]
+/** What the server may change. */
+export const ALL_CHANGES = Object.keys(CHANGES) as readonly (keyof RecordChange)[]
+
+/** A `null` is a value of these. */
+const CLEARED = new Set<keyof RecordChange>(['metadata', 'temporarySeconds'])
 
 const ATTEMPT = optional(attemptId)
 
-function namesOfFields(fields: readonly UpdateField[]): readonly (keyof RecordChange)[] {
-  return NAMES.filter((name) => fields.includes(name === 'setMetadata' ? 'metadata' : name))
+/** Returns what clients may change with these fields: never the end of an object. */
+export function changesOf(fields: readonly UpdateField[]): readonly (keyof RecordChange)[] {
+  return ALL_CHANGES.filter(
+    (name) => name !== 'temporarySeconds' && fields.includes(name === 'setMetadata' ? 'metadata' : name),
+  )
 }
 
 /** Returns the fields of the JSON body. */
 export function updateFields(fields: readonly UpdateField[]): Readonly<Record<string, HttpField>> {
-  const changes = namesOfFields(fields).map((name): [string, HttpField] => [name, CHANGES[name]])
+  const changes = changesOf(fields).map((name): [string, HttpField] => [name, CHANGES[name]])
   return { attemptId: ATTEMPT, ...Object.fromEntries(changes) }
 }
 
@@ -72,21 +88,21 @@ export interface UpdateRequest {
 }
 
 /**
- * Reads an update. `named` has the object, and `sent` the change, of which only `fields` are allowed.
+ * Reads an update. `named` has the object, and `sent` the change, of which only these are `allowed`.
  * @throws StorageError `VALIDATION_ERROR`, also for a field that is not allowed, or if there is none (`body`).
  */
 export function readUpdate(
   named: SentValues,
   sent: SentValues,
   defaultBucket: string | null,
-  fields: readonly UpdateField[],
+  allowed: readonly (keyof RecordChange)[],
 ): UpdateRequest {
-  const allowed = namesOfFields(fields)
   const change: Record<string, unknown> = {}
-  for (const name of NAMES) {
+  for (const name of ALL_CHANGES) {
     const value = sent.get(name)
-    // Only metadata can be cleared.
-    if (value === undefined || (value === null && name !== 'metadata')) continue
+    if (value === undefined || (value === null && !CLEARED.has(name))) continue
+    // Unknown to requests over HTTP.
+    if (name === 'temporarySeconds' && !allowed.includes(name)) continue
     if (!allowed.includes(name)) throw invalid(name, `can't be changed. Allowed are ${allowed.join(', ')}.`)
     change[name] = CHANGES[name].read(value, name, NO_TIME)
   }
@@ -106,6 +122,7 @@ export function updateSteps(
   records: DbRecordKeeper,
   guard: Guard | null,
   acceptChange: ServerEnvironment['acceptChange'],
+  now: () => Date,
 ): UpdateSteps {
   return {
     async own({ named, attemptId }, { scope }) {
@@ -113,7 +130,7 @@ export function updateSteps(
       const found = await ('id' in named
         ? objects.findById({ id: named.id, scope })
         : objects.findActive({ bucket: named.bucket, key: named.key, scope }))
-      const isNamed = found?.status === 'active' && found.scope === scope
+      const isNamed = found?.status === 'active' && found.scope === scope && !isPastEnd(found, now())
       if (isNamed && (attemptId === null || found.attemptId === attemptId)) return found
       throw new StorageError('OBJECT_NOT_FOUND')
     },

@@ -8,6 +8,7 @@ import type { UploadKeys } from './keys.js'
 import { settleReservation, SETTLED_AT_ONCE } from './settle.js'
 import type { ServerDependencies } from '../dependencies.js'
 import { findOwnActive } from '../objects.js'
+import { endedBy, ENDED_AT_ONCE, endTemporary, hasEnded } from '../temporary.js'
 import type { RoutePolicy } from '../upload-routes/options.js'
 import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
 import { workThrough } from '../work-through.js'
@@ -47,12 +48,17 @@ export interface ReservationTerms {
   readonly seconds: number
   /** `null`: none. Left out: the quota of the scope. */
   readonly quota?: Quota | null
+  /** `null` or left out: that of the route. */
+  readonly temporarySeconds?: number | null
 }
 
 /** How many expired reservations one request may settle to free quota. */
 const SETTLED_PER_REQUEST = 100
 
-/** Reserves an upload. If the quota is exceeded, settles expired reservations of the scope and tries once more. */
+/**
+ * Reserves an upload. If the quota is exceeded, ends what has expired of the scope and tries once more; and so if the key is taken by an
+ * own object past its end.
+ */
 export async function reserveUpload(
   dependencies: ServerDependencies,
   upload: UploadRequest,
@@ -79,31 +85,61 @@ export async function reserveUpload(
         storageKey: upload.storageKeyOf(id),
         overwrite: route.overwrite,
         quota,
+        temporarySeconds: terms.temporarySeconds ?? route.temporarySeconds,
         id,
       },
       context.request,
     )
 
-  try {
-    return await reserve()
-  } catch (refusal) {
-    const code = refusal instanceof StorageError && refusal.code
-    if (code === 'KEY_CONFLICT' && !route.overwrite) await refuseOverwrite(dependencies, upload, scope)
-    if (code !== 'QUOTA_EXCEEDED' || !(await settleExpired(dependencies, scope, context))) throw refusal
-    return reserve()
+  const remedied = new Set<string>()
+  for (;;) {
+    try {
+      return await reserve()
+    } catch (refusal) {
+      const code = refusal instanceof StorageError ? refusal.code : 'INTERNAL_ERROR'
+      if (remedied.has(code)) throw refusal
+      remedied.add(code)
+      const isFreed =
+        code === 'QUOTA_EXCEEDED'
+          ? await freeQuota(dependencies, scope, context)
+          : code === 'KEY_CONFLICT' && !route.overwrite && (await freeKey(dependencies, upload, scope, context))
+      if (!isFreed) throw refusal
+    }
   }
 }
 
-/** @throws StorageError `KEY_CONFLICT` if the scope's own object has the key. Other scopes must not learn what has it. */
-async function refuseOverwrite(
-  { records }: ServerDependencies,
+/**
+ * Ends the scope's own object at the key, if it is past its end. Returns whether the key may be free then.
+ * @throws StorageError `KEY_CONFLICT` if an own object has the key that stays. Other scopes must not learn what has it.
+ */
+async function freeKey(
+  dependencies: ServerDependencies,
   { route, key }: UploadRequest,
   scope: string,
-): Promise<void> {
-  if (!(await findOwnActive(records, { bucket: route.bucket, key }, scope))) return
+  context: ErrorContext,
+): Promise<boolean> {
+  const own = await findOwnActive(dependencies.records, { bucket: route.bucket, key }, scope)
+  if (!own) return false
+  if (hasEnded(own, dependencies.now()) && (await endTemporary(dependencies, [own], context)).length > 0) {
+    return true
+  }
   throw new StorageError('KEY_CONFLICT', {
     message: `You have an object with this key, and the upload route ${shown(route.name)} does not allow overwrite.`,
   })
+}
+
+/** Ends what has expired of a scope. Returns whether to reserve again. */
+async function freeQuota(
+  dependencies: ServerDependencies,
+  scope: string,
+  context: ErrorContext,
+): Promise<boolean> {
+  const isSettled = await settleExpired(dependencies, scope, context)
+  const before = endedBy(dependencies.now())
+  const ended = await dependencies.records.objects.listTemporary({ scope, before, limit: ENDED_AT_ONCE })
+  const known = ended.filter(({ bucket }) => dependencies.buckets.has(bucket))
+  const removed = await endTemporary(dependencies, known, context)
+  return isSettled || removed.length > 0
 }
 
 /** Settles expired reservations up to the first failure. Returns whether to reserve again, also if none are left by now. */

@@ -3,6 +3,7 @@ import { unknownName } from '../../core/known-names.js'
 import type { ByteRange } from '../../core/object-storage.js'
 import type { Report } from '../../core/reporter.js'
 import { refuseUnknownNames } from '../../core/store/inputs/fields.js'
+import { isPastEnd } from '../../core/store/lifecycle/change.js'
 import type { StorageObject } from '../../core/store/records.js'
 import {
   checkAttemptId,
@@ -16,7 +17,7 @@ import {
   unknownField,
 } from '../../core/store/validation/checks.js'
 import { notFound } from '../attempts/errors.js'
-import { secondsAfter, DISPOSITIONS, LONGEST_URL_SECONDS, presentationOf } from '../url-terms.js'
+import { secondsAfter, DISPOSITIONS, notAfterEnd, LONGEST_URL_SECONDS, presentationOf } from '../url-terms.js'
 import { bytesOf } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import { CallerError, checkSignal, lacks, linkedAbort, waitUntilAborted, type LinkedAbort } from './caller.js'
@@ -160,7 +161,7 @@ export async function downloadURL(
     download.urlSecondsOf(object)
   const filename = optional(input.filename, (value) => checkText('filename', value))
   const disposition = checkOneOf('disposition', input.disposition ?? 'attachment', DISPOSITIONS)
-  const expiresAt = secondsAfter(now(), seconds)
+  const expiresAt = notAfterEnd(secondsAfter(now(), seconds), object)
   const { url, ...signed } = await storage.signDownload({
     ...bytesOf(object),
     filename: filename ?? object.filename ?? object.key,
@@ -173,13 +174,13 @@ export async function downloadURL(
 
 /** Returns the active object that a call names. @throws StorageError `VALIDATION_ERROR`, `OBJECT_NOT_FOUND` */
 async function findFile(
-  { records, bucket: defaultBucket }: ServerDependencies,
+  { records, bucket: defaultBucket, now }: ServerDependencies,
   input: Pick<GetFileInput, 'key' | 'bucket' | 'scope' | 'attemptId'>,
 ): Promise<StorageObject> {
   const { key, scope } = input
   const attemptId = optional(input.attemptId, (value) => checkAttemptId('attemptId', value))
   const object = await records.objects.findActive({ bucket: input.bucket ?? defaultBucket, key, scope })
-  if (!object || object.scope !== (scope ?? object.scope)) throw notFound()
+  if (!object || object.scope !== (scope ?? object.scope) || isPastEnd(object, now())) throw notFound()
   if (object.attemptId !== (attemptId ?? object.attemptId)) throw notFound()
   return object
 }

@@ -29,6 +29,11 @@ interface NewFile {
    * application makes itself, such as thumbnails. Their bytes count all the same.
    */
   readonly quota?: Quota | false | null | undefined
+  /**
+   * Makes the object temporary: it is gone this many seconds after the call, 1 to 31,536,000, unless it is kept before. Has no effect
+   * on a replacement of an object that stays. Default: that of the route.
+   */
+  readonly temporarySeconds?: number | null | undefined
   /** Called after each part. The call waits for it. */
   readonly onProgress?: ((progress: PutProgress) => unknown) | null | undefined
   /** Ends the call, which then rejects with the signal's reason. */
@@ -76,7 +81,7 @@ export interface OpenFile {
 }
 
 export interface DownloadURLInput extends FileTarget {
-  /** Lifetime in whole seconds, 1 to 604800 (7 days). Default: `download.expiresIn`, or 900. */
+  /** Lifetime in whole seconds, 1 to 604800 (7 days), cut at the end of a temporary object. Default: `download.expiresIn`, or 900. */
   readonly expiresIn?: number | null | undefined
   /** File name that browsers save the bytes under. Default: that of the object, or its key. */
   readonly filename?: string | null | undefined
@@ -106,7 +111,7 @@ const TARGET = { key: true, bucket: true, scope: true, attemptId: true } as cons
 export const PUT_INPUT = inputNames(
   namesOf<PutFileInput>({
     ...{ scope: true, filename: true, route: true, contentType: true, key: true, metadata: true },
-    ...{ quota: true, onProgress: true, signal: true, body: true, size: true },
+    ...{ quota: true, onProgress: true, signal: true, body: true, size: true, temporarySeconds: true },
   }),
 )
 export const GET_INPUT = inputNames(namesOf<GetFileInput>({ ...TARGET, range: true, signal: true }))

@@ -13,6 +13,7 @@ import {
   text,
   type ReadOf,
 } from '../../core/store/inputs/fields.js'
+import { isPastEnd } from '../../core/store/lifecycle/change.js'
 import type { ObjectMetadata, StorageObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 import type { UploadRequest } from '../attempts/begin.js'
@@ -195,7 +196,7 @@ interface Start {
 
 /** The steps of a request that starts an upload, up to the guards. */
 export function startSteps(
-  { records }: Pick<ServerDependencies, 'records'>,
+  { records, now }: Pick<ServerDependencies, 'records' | 'now'>,
   routes: RouteTable,
   { guards, isMultipart, maxSize }: Start,
 ) {
@@ -208,7 +209,8 @@ export function startSteps(
       // Only guards need to know, and a random key is new.
       const mayReplace = route.overwrite && route.key !== null && guardsOf(route).length > 0
       const at = { bucket: route.bucket, key }
-      return { route: route.name, replaces: mayReplace ? await findOwnActive(records, at, scope) : null }
+      const own = mayReplace ? await findOwnActive(records, at, scope) : null
+      return { route: route.name, replaces: own && !isPastEnd(own, now()) ? own : null }
     },
     guard(
       { route, key, size, filename, contentType, sentMetadata }: StartRequest,

@@ -22,7 +22,7 @@ import { MOMENT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.j
 import type { ReadOperation } from '../../core/plugin.js'
 import { oneOf, optional } from '../../core/store/inputs/fields.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { secondsAfter, cacheableTerms, DISPOSITIONS, presentationOf } from '../url-terms.js'
+import { secondsAfter, cacheableTerms, DISPOSITIONS, notAfterEnd, presentationOf } from '../url-terms.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { DownloadPolicy } from '../options.js'
@@ -44,7 +44,7 @@ function downloadEndpoint(dependencies: ServerDependencies, policy: DownloadPoli
       },
     }),
     async act(_, object, sign) {
-      const expiresAt = secondsAfter(now(), policy.urlSecondsOf(object))
+      const expiresAt = notAfterEnd(secondsAfter(now(), policy.urlSecondsOf(object)), object)
       const { url, ...signed } = await sign({ expiresAt })
       return { status: 200, body: { url, expiresAt: (signed.expiresAt ?? expiresAt).toISOString() } }
     },
@@ -94,7 +94,7 @@ export function readingEndpoints(dependencies: ServerDependencies, policy: Downl
       async act({ disposition, cors }, object, sign, call) {
         const isForScripts = cors === 'true' || isInCorsMode(call.request)
         const { url } = await sign({
-          ...cacheableTerms(now(), policy.urlSecondsOf(object), isForScripts),
+          ...cacheableTerms(now(), policy.urlSecondsOf(object), isForScripts, object),
           ...presentationOf(object.contentType, disposition),
           // Bytes without a storage key belong to the application, which may change them.
           ...(object.storageKey === null && { cacheControl: null }),
@@ -171,11 +171,11 @@ interface FileReading<Input extends NamedObject> extends Pick<Endpoint, 'method'
 
 /** Creates an endpoint that finds an active object which the caller may read, and runs the guard. */
 function fileReading<Input extends NamedObject>(
-  { storage, records }: ServerDependencies,
+  { storage, records, now }: ServerDependencies,
   policy: DownloadPolicy,
   { operation, describe, act, ...endpoint }: FileReading<Input>,
 ): Endpoint {
-  const readAccess = records.readAccess ?? createReadAccess(records.objects, null)
+  const readAccess = records.readAccess ?? createReadAccess(records.objects, null, now)
   return readingEndpoint(readAccess.admitsAnonymous, {
     ...endpoint,
     operation,

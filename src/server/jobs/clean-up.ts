@@ -6,6 +6,7 @@ import type { Leftover, StorageObject } from '../../core/store/records.js'
 import { settleReservation, type SettledReservation } from '../attempts/settle.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import type { DownloadLifetimes } from '../dependencies.js'
+import { endedBy, ENDED_AT_ONCE, endTemporary, type EndingContext } from '../temporary.js'
 import { fairShares } from './fair-shares.js'
 import { ItemRun } from './item-run.js'
 import {
@@ -37,6 +38,10 @@ export interface CleanUpOptions extends JobOptions {
 export type CleanUpOutcome =
   | (Named<'reservation'> & Outcome<SettledReservation>)
   | (Named<'leftover'> & Pick<Leftover, 'storageKey'> & Outcome<SettledLeftover>)
+  | (Named<'temporary'> & Outcome<SettledTemporary>)
+
+/** The result for an object past its end. `kept`: it is in use, or has changed, or another transaction holds its key. */
+export type SettledTemporary = 'removed' | 'kept'
 
 interface Named<Kind extends string> extends Pick<StorageObject, 'bucket' | 'key' | 'attemptId'> {
   readonly kind: Kind
@@ -49,6 +54,8 @@ type Outcome<Settled extends string> =
 export interface CleanUpResult {
   readonly reservations: Readonly<Record<SettledReservation | 'failed', number>>
   readonly leftovers: Readonly<Record<SettledLeftover | 'failed', number>>
+  /** Temporary objects that came to their end a minute ago, or earlier. */
+  readonly temporary: Readonly<Record<SettledTemporary | 'failed', number>>
 }
 
 const JOB = 'cleanUp'
@@ -61,7 +68,7 @@ const checks = new OptionChecks(JOB)
 
 /**
  * Cleans up after unfinished uploads and deleted objects, in the database and in the bucket: settles the expired
- * reservations, then the leftovers. Run it every few minutes. Concurrent runs are safe, as is any traffic meanwhile.
+ * reservations, removes temporary objects past their end that `isUsed` of `db()` doesn't name, then settles the leftovers. Run it every few minutes. Concurrent runs are safe, as is any traffic meanwhile.
  *
  * A run looks only at leftovers that it can do something about, and leaves buckets alone that the server doesn't know. `onError`
  * receives one error for each of these.
@@ -76,8 +83,9 @@ export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null)
 }
 
 /** What the job works with. */
-export interface CleanUpContext extends JobContext {
-  readonly records: Pick<RecordKeeper, 'objects' | 'remove' | 'confirm'>
+export interface CleanUpContext extends JobContext, EndingContext {
+  /** Without `endTemporary`, temporary objects stay. */
+  readonly records: Pick<RecordKeeper, 'objects' | 'remove' | 'confirm' | 'endTemporary'>
   readonly download: Pick<DownloadLifetimes, 'maxSeconds'>
 }
 
@@ -123,12 +131,16 @@ export async function runCleanUp(
       const outcome = outcomeOf(settled)
       if (outcome === null) return
       counts[outcome.outcome]++
-      try {
-        onOutcome?.(named(item, outcome))
-      } catch (error) {
-        report(error, { operation: JOB })
-      }
+      tell(named(item, outcome))
     })
+  }
+
+  function tell(item: CleanUpOutcome): void {
+    try {
+      onOutcome?.(item)
+    } catch (error) {
+      report(error, { operation: JOB })
+    }
   }
 
   const reservations = { confirmed: 0, released: 0, gone: 0, failed: 0 }
@@ -138,6 +150,36 @@ export async function runCleanUp(
     (row) => settleReservation(context, row, unconfirmed),
     ({ bucket, key, attemptId }, outcome) => ({ kind: 'reservation', bucket, key, attemptId, ...outcome }),
   )
+
+  const temporary = { removed: 0, kept: 0, failed: 0 }
+  /** Ends the objects of a page in one call, and settles each. */
+  async function endPage(page: readonly StorageObject[]): Promise<void> {
+    const [ended] = await Promise.allSettled([endTemporary(context, page, { operation: JOB }, concurrency)])
+    const removed = new Set(ended.status === 'fulfilled' ? ended.value.map(({ attemptId }) => attemptId) : [])
+    for (const row of page) {
+      const { bucket, key, attemptId } = row
+      const value: SettledTemporary = removed.has(attemptId) ? 'removed' : 'kept'
+      const outcome = outcomeOf(ended.status === 'fulfilled' ? { ...ended, value } : ended)!
+      if (ended.status === 'rejected') run.fail(row, ended.reason)
+      temporary[outcome.outcome]++
+      tell({ kind: 'temporary', bucket, key, attemptId, ...outcome })
+      run.advance()
+    }
+  }
+
+  if (records.endTemporary) {
+    const pages = pagesOf<StorageObject>((after) =>
+      records.objects.listTemporary({
+        ...{ before: endedBy(start), after },
+        limit: Math.min(limit ?? ENDED_AT_ONCE, ENDED_AT_ONCE),
+      }),
+    )
+    // Not `process`: one call ends a page, and an abort must not leave out what it has removed.
+    for await (const page of knownIn(pages)) {
+      if (signal?.aborted) break
+      await endPage(page)
+    }
+  }
 
   const leftovers = { removed: 0, forgotten: 0, waiting: 0, kept: 0, failed: 0 }
   const due = fairShares((first) =>
@@ -158,7 +200,7 @@ export async function runCleanUp(
       ...outcome,
     }),
   )
-  return { reservations, leftovers }
+  return { reservations, leftovers, temporary }
 }
 
 /** Returns `null` for an item that is left to another run. */

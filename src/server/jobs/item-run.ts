@@ -48,7 +48,7 @@ export class ItemRun {
     work: (item: Item) => Promise<Result>,
     onDone?: (item: Item, settled: PromiseSettledResult<Result>) => void,
   ): Promise<void> {
-    const { operation, report, concurrency, signal, onProgress, total } = this.#options
+    const { concurrency, signal } = this.#options
     const { isEndedBy = concernsEveryItem } = this.#options
     const order = new InOrder()
     let started = 0
@@ -68,12 +68,18 @@ export class ItemRun {
         this.fail(item, settled.reason)
       }
       order.done(index, () => onDone?.(item, settled))
-      const { after } = this
-      const known = { ...(total !== undefined && { total }), ...(after !== null && { after }) }
-      showProgress(onProgress, { done: ++this.#done, ...known }, report, operation)
+      this.advance()
       return !signal?.aborted || stop()
     })
     if (ended) throw (ended as { readonly error: unknown }).error
+  }
+
+  /** Counts an item that is done. */
+  advance(): void {
+    const { operation, report, onProgress, total } = this.#options
+    const { after } = this
+    const known = { ...(total !== undefined && { total }), ...(after !== null && { after }) }
+    showProgress(onProgress, { done: ++this.#done, ...known }, report, operation)
   }
 
   /** Records a failure and reports it. */

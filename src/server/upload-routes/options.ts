@@ -2,6 +2,7 @@ import type { Guard } from '../../core/guards.js'
 import { checkMediaType, essenceOf } from '../../core/http/media-type.js'
 import { namesOf } from '../../core/known-names.js'
 import { OptionChecks, isObject } from '../../core/option-checks.js'
+import { MAX_TEMPORARY_SECONDS } from '../../core/store/inputs/temporary.js'
 import type { ObjectMetadata, StorageObject } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
 
@@ -62,6 +63,11 @@ export interface UploadRoute {
   readonly overwrite?: boolean | null | undefined
   /** Runs after the guards of `upload` and `multipart`. Only for uploads over HTTP. */
   readonly guard?: Guard | null | undefined
+  /**
+   * Makes the objects of the route temporary: each is gone this many seconds after its upload was confirmed, 1 to 31,536,000, unless your
+   * server keeps it before, with `keep`. Has no effect on a replacement of an object that stays. Default: objects stay.
+   */
+  readonly temporarySeconds?: number | null | undefined
   /** `false` closes the route to HTTP, for files that only your server stores, with `s3.files.put`. Default `true`. */
   readonly http?: boolean | null | undefined
 }
@@ -73,7 +79,7 @@ export type RouteTable = ReadonlyMap<string, RoutePolicy>
 
 const ROUTE = namesOf<UploadRoute>({
   ...{ maxFileSize: true, contentTypes: true, key: true, metadata: true, bucket: true, overwrite: true },
-  ...{ guard: true, http: true },
+  ...{ guard: true, http: true, temporarySeconds: true },
 })
 
 const checks = new OptionChecks('createS3Server')
@@ -97,6 +103,7 @@ function routePolicy(name: string, route: UploadRoute, serverBucket: string) {
   const option = /^[A-Za-z_$][\w$]*$/.test(name) ? `routes.${name}` : `routes[${JSON.stringify(name)}]`
   checks.nested(option, route, ROUTE)
   const { maxFileSize, contentTypes, key, metadata, bucket, overwrite, guard, http } = route
+  const seconds = route.temporarySeconds ?? null
   return {
     name,
     bucket: checks.text(`${option}.bucket`, bucket ?? serverBucket, 'bucket'),
@@ -107,6 +114,7 @@ function routePolicy(name: string, route: UploadRoute, serverBucket: string) {
     /** `false`: clients must not send any. `null`: what they send is stored. */
     metadata: metadataOption(`${option}.metadata`, metadata),
     guard: checks.function(`${option}.guard`, guard),
+    temporarySeconds: checks.integer(`${option}.temporarySeconds`, seconds, 1, MAX_TEMPORARY_SECONDS),
     isOpen: checks.boolean(`${option}.http`, http) ?? true,
   }
 }

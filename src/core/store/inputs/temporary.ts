@@ -21,13 +21,17 @@ import {
   type ReadOf,
 } from './fields.js'
 
-/** How long an object lasts that is temporary, in seconds: at most a year. */
-export const temporarySeconds = integer(1, 31_536_000)
+/** A year. */
+export const MAX_TEMPORARY_SECONDS = 31_536_000
+
+/** How long an object lasts that is temporary, in seconds. */
+export const temporarySeconds = integer(1, MAX_TEMPORARY_SECONDS)
 
 /** A job removes an object that has ended no sooner than this after its end, because clocks differ. */
 export const TEMPORARY_GRACE_SECONDS = 60
 
-const MAX_OBJECTS = 100
+/** The most objects that one call keeps or ends. */
+export const MAX_OBJECTS = 100
 
 const KEPT = {
   /** The id of the object, or of the attempt that made its present version. */
