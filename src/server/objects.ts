@@ -29,10 +29,12 @@ export async function removeObject(
 
 /** Removes the bytes of a deleted record, unless they are the application's. Reports a failure: `cleanUp` retries the leftover. */
 export async function removeBytes(
-  { storage, report, uploadSeconds, now }: Pick<
-    ServerDependencies,
-    'storage' | 'report' | 'uploadSeconds' | 'now'
-  >,
+  {
+    storage,
+    report,
+    uploadSeconds,
+    now,
+  }: Pick<ServerDependencies, 'storage' | 'report' | 'uploadSeconds' | 'now'>,
   row: StorageObject,
   context: ErrorContext,
 ): Promise<void> {

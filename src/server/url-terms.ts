@@ -30,7 +30,9 @@ export function cacheableTerms(
   const signedAt = new Date(Math.floor((now.getTime() - shift) / third) * third + shift)
   const expiresAt = notAfterEnd(secondsAfter(signedAt, urlSeconds), object)
   // The URL may be read until it expires, and what was read then must leave the cache before the object is gone.
-  const untilEnd = object.temporaryUntil ? (object.temporaryUntil.getTime() - expiresAt.getTime()) / 1000 : Infinity
+  const untilEnd = object.temporaryUntil
+    ? (object.temporaryUntil.getTime() - expiresAt.getTime()) / 1000
+    : Infinity
   const maxAge = Math.floor(Math.min((urlSeconds * 2) / 3, untilEnd))
   return { signedAt, expiresAt, cacheControl: `private, immutable, max-age=${maxAge}` }
 }

@@ -102,7 +102,9 @@ export async function reserveUpload(
       const isFreed =
         code === 'QUOTA_EXCEEDED'
           ? await freeQuota(dependencies, scope, context)
-          : code === 'KEY_CONFLICT' && !route.overwrite && (await freeKey(dependencies, upload, scope, context))
+          : code === 'KEY_CONFLICT' &&
+            !route.overwrite &&
+            (await freeKey(dependencies, upload, scope, context))
       if (!isFreed) throw refusal
     }
   }

@@ -110,6 +110,7 @@ const SUBJECTS: readonly Subject[] = [
     call: db,
     good: {
       ...{ client, resolveScope, quota: { maxBytes: 1, maxFiles: null }, mayRead() {}, usageEndpoint: true },
+      isUsed: () => [],
       ...{ pendingTtlSeconds: 1, deleteMode: 'soft', bucket: 'b', basePath: '/api', onOperation() {} },
       ...{
         hooks: { onReserved() {}, onActivated() {}, onDeleted() {} },
@@ -122,15 +123,23 @@ const SUBJECTS: readonly Subject[] = [
       ...{ quotas: 'quota', clients: 'client', 'quota.maxByte': 'quota.maxBytes' },
       'hooks.onReservd': 'hooks.onReserved',
     },
-    wrong: { quota: 'all', hooks: 'none', onError: 1, now: new Date(), basePath: 1n, deleteMode: 'no' },
+    wrong: {
+      isUsed: [],
+      quota: 'all',
+      hooks: 'none',
+      onError: 1,
+      now: new Date(),
+      basePath: 1n,
+      deleteMode: 'no',
+    },
   },
   {
     name: 'createObjectAccessGuard',
     call: createObjectAccessGuard,
-    good: { client, resolveScope, authorize: () => true, status: 'any' },
+    good: { client, resolveScope, authorize: () => true, status: 'any', now: () => new Date() },
     required: ['client', 'resolveScope'],
     typos: { authorise: 'authorize', statuss: 'status' },
-    wrong: { client: {}, resolveScope: 'user', authorize: true, status: 'deleted' },
+    wrong: { client: {}, resolveScope: 'user', authorize: true, status: 'deleted', now: 1 },
   },
   {
     name: 'createQuotaGuard',

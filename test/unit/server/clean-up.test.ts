@@ -42,6 +42,7 @@ describe('cleanUp', () => {
     expect(await cleanUp(service.s3, { onOutcome, onProgress })).toEqual({
       reservations: { confirmed: 0, released: 2, gone: 0, failed: 1 },
       leftovers: { removed: 0, forgotten: 0, waiting: 2, kept: 0, failed: 0 },
+      temporary: { removed: 0, kept: 0, failed: 0 },
     })
     expect(onOutcome).toHaveBeenCalledTimes(5)
     expect(onOutcome).toHaveBeenCalledWith({

@@ -51,6 +51,7 @@ export type ServiceOptions = Partial<Omit<S3ServerOptions, 'plugins' | 'storage'
   readonly usageEndpoint?: boolean
   readonly update?: DbOptions['update']
   readonly visibleMetadata?: readonly string[]
+  readonly isUsed?: DbOptions['isUsed']
 }
 
 export interface Reported {
@@ -70,6 +71,7 @@ export function startService(options: ServiceOptions = {}) {
     usageEndpoint,
     update,
     visibleMetadata,
+    isUsed,
     ...others
   } = options
   const { clock = new ManualClock(), storage: _, objects: __, ...rest } = others
@@ -92,6 +94,7 @@ export function startService(options: ServiceOptions = {}) {
     usageEndpoint: usageEndpoint ?? null,
     update: update ?? null,
     visibleMetadata: visibleMetadata ?? null,
+    isUsed: isUsed ?? null,
   })
   const s3 = createS3Server({ bucket: BUCKET, ...rest, storage, plugins: [plugin], onError, now })
   return {
@@ -262,7 +265,11 @@ export async function cleanUpItems(s3: S3ServerCore, options: CleanUpOptions = {
   await cleanUp(s3, { ...options, onOutcome: (item) => items.push(item) })
   const ofKind = (wanted: CleanUpOutcome['kind']) =>
     items.filter(({ kind }) => kind === wanted).map(({ kind: _, ...item }) => item)
-  return { reservations: ofKind('reservation'), leftovers: ofKind('leftover') }
+  return {
+    reservations: ofKind('reservation'),
+    leftovers: ofKind('leftover'),
+    temporary: ofKind('temporary'),
+  }
 }
 
 export function outcomesOf(items: readonly { readonly outcome: string }[]): string[] {
