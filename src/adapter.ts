@@ -162,6 +162,7 @@ export type { PluginContexts } from './server/create-s3-server.js'
 export type {
   DbConfirmInput,
   DbContext,
+  DbKeepInput,
   DbReleaseInput,
   DbRemoveInput,
   DbReserveInput,

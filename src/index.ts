@@ -25,6 +25,7 @@ export type {
   QuotaSource,
   ReservedEvent,
 } from './core/db/options.js'
+export type { IsUsed } from './core/db/is-used.js'
 export type { MayRead, MayReadContext } from './core/db/read-access.js'
 export type { ReadOperation } from './core/plugin.js'
 export type { ResolveScope } from './core/scope.js'

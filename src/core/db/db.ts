@@ -228,7 +228,7 @@ const KEEP = { ids: listOf(attemptId, inputs.MAX_OBJECTS, 1) }
 function namedByIds(error: unknown): unknown {
   const isInvalid = error instanceof StorageError && error.code === 'VALIDATION_ERROR'
   if (!isInvalid) return error
-  const ofCall = (text: string) => text.replaceAll(/\bobjects\[(\d+)\]\.id\b/g, 'ids[$1]')
+  const ofCall = (text: string) => text.replace(/\bobjects\[(\d+)\]\.id\b/g, 'ids[$1]')
   const { message, params } = error
   return new StorageError('VALIDATION_ERROR', {
     message: ofCall(message),

@@ -138,7 +138,7 @@ describePostgres('svc-db with a bucket', (url) => {
       expect(await run(...cleaning, '--concurrency', '1', '--json')).toMatchObject({
         exitCode: 0,
         stdout: expect.stringMatching(
-          /^{"reservations":{"confirmed":1,"released":1,"gone":0,"failed":0},"leftovers":{.*"failed":0},"failed":0}\n$/,
+          /^{"reservations":{"confirmed":1,"released":1,"gone":0,"failed":0},"leftovers":{.*"failed":0},"temporary":{.*},"failed":0}\n$/,
         ) as string,
       })
       // The name of a bucket may be misspelt.
@@ -156,6 +156,33 @@ describePostgres('svc-db with a bucket', (url) => {
         stderr: expect.stringContaining('Reservations: confirmed 0, released 0, gone 0, failed 1.') as string,
       })
       await seeded.store.remove({ bucket, key: 'uploads/finished', mode: 'hard' })
+    })
+
+    it('clean-up removes objects past their end only with --temporary, and without history with --hard', async () => {
+      const yesterday = new Date(Date.now() - 86_400_000)
+      const { pool, schema } = seeded
+      const store = postgresAdapter(pool, { schema, now: () => yesterday })
+      const ended = async (key: string) => {
+        const at = { scope: 'user:8', bucket, key, storageKey: key }
+        const expiresAt = new Date(yesterday.getTime() + 1000)
+        const { id } = await store.reserve({ ...at, declaredSize: 5, expiresAt, temporarySeconds: 3600 })
+        await put(key, 'hello')
+        await store.confirm({ ...at, id, size: 5 })
+      }
+      const states = async (key: string) => (await seeded.store.find({ bucket, key }))?.status
+      const cleaning = ['clean-up', ...ofBucket, '--download-expires-in', '60']
+      await ended('drafts/1')
+      expect((await run(...cleaning)).stderr).not.toContain('Temporary')
+      expect(await states('drafts/1')).toBe('active')
+      expect(await run(...cleaning, '--temporary')).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringContaining('Temporary: removed 1, kept 0, failed 0.') as string,
+      })
+      expect(await states('drafts/1')).toBe('deleted')
+      await ended('drafts/2')
+      await run(...cleaning, '--temporary', '--hard')
+      expect(await states('drafts/2')).toBeUndefined()
+      await seeded.store.purgeDeleted({ scope: 'user:8', before: new Date() })
     })
 
     it('clean-up goes on with --every, also after a run that fails, until it is stopped', async () => {

@@ -45,6 +45,11 @@ describe('invalid arguments', () => {
       /either a scope or --scope-prefix/,
     ],
     ['an empty prefix', ['erase', '--scope-prefix', '', '--yes', ...NOWHERE], /Must not be empty/],
+    [
+      'a hard removal of nothing',
+      ['clean-up', '--bucket', 'b', '--download-expires-in', '60', '--hard', ...NOWHERE],
+      /--hard needs --temporary/,
+    ],
     ['a missing date', ['purge-deleted'], /required option '--before <date>'/],
     ['a missing database URL', ['verify'], /No database URL is set[\s\S]*DATABASE_URL/],
     [

@@ -1,5 +1,6 @@
 import { createAttemptId, StorageError } from '@svc/db'
 import { describe, expect, it } from 'vitest'
+import { SECOND } from '../../conformance/clock.js'
 import * as inParts from './multipart/in-parts.js'
 import { uploads } from './doors.js'
 import {
@@ -29,7 +30,7 @@ const MISSING: Target = { key: KEY, id: createAttemptId() }
 const routes = { docs: { key: () => KEY, overwrite: true } }
 
 /** The states of the owner's key. */
-const states: Record<string, (owner: Caller) => Promise<Target>> = {
+const states: Record<string, (owner: Caller, service: Service) => Promise<Target>> = {
   pending: async (owner) => (await owner.begun()).object,
   'pending and uploaded': async (owner) => (await beginAndPut(owner)).object,
   'pending and uploaded in parts': async (owner) => {
@@ -56,6 +57,12 @@ const states: Record<string, (owner: Caller) => Promise<Target>> = {
   released: async (owner) => {
     const { object } = await owner.begun()
     await owner.abort(object)
+    return object
+  },
+  'past its end': async (owner, { objects, clock }) => {
+    const object = await owner.upload()
+    await objects.update({ bucket: BUCKET, key: KEY, temporarySeconds: 1 })
+    clock.advance(SECOND)
     return object
   },
 }
@@ -159,7 +166,7 @@ describe.each(Object.entries(rules))("with %s, another scope's object", (_, { ma
         ...{ routes, mayRead, usageEndpoint: true, update: { ...update, guard } },
         ...(!shows && { download: { guard }, delete: { guard } }),
       })
-      const target = await make(service.as('user:2'))
+      const target = await make(service.as('user:2'), service)
       const active = await service.objects.findActive({ bucket: BUCKET, key: KEY })
       guarded.length = 0
       const before = await holdings(service, 'user:2')
@@ -168,7 +175,8 @@ describe.each(Object.entries(rules))("with %s, another scope's object", (_, { ma
           const response = await seen(await ask(service.as(scope), target))
           // The id of an attempt that replaces the object names no active object.
           const isNamed = !verb.endsWith('by id') || active?.id === target.id
-          if (shows && active && isNamed && readable.has(verb)) {
+          const isThere = active !== null && active.temporaryUntil === null
+          if (shows && isThere && isNamed && readable.has(verb)) {
             expect([200, 302], verb).toContain(response.status)
           } else {
             expect(response, verb).toEqual(await seenOfMissing(verb, scope))
@@ -183,8 +191,9 @@ describe.each(Object.entries(rules))("with %s, another scope's object", (_, { ma
 
 describe("the caller's own object", () => {
   it.each(['deleted', 'released'])('that is %s looks like a missing object', async (state) => {
-    const owner = startService({ routes, usageEndpoint: true, update }).as('user:2')
-    const target = await states[state]!(owner)
+    const service = startService({ routes, usageEndpoint: true, update })
+    const owner = service.as('user:2')
+    const target = await states[state]!(owner, service)
     for (const [verb, ask] of Object.entries(verbs)) {
       if (verb === 'db.listObjects of deleted') continue
       expect(await seen(await ask(owner, target)), verb).toEqual(await seenOfMissing(verb, 'user:2'))
@@ -192,20 +201,21 @@ describe("the caller's own object", () => {
   })
 
   it.each([
-    ['confirm', [409, 200, 404, 200, 200, 409, 404, 404]],
-    ['abort', [204, 204, 404, 404, 404, 204, 404, 404]],
-    ['multipart complete', [404, 404, 200, 200, 200, 404, 404, 404]],
-    ['multipart abort', [404, 404, 204, 404, 404, 404, 404, 404]],
-    ['download', [404, 404, 404, 200, 200, 200, 404, 404]],
-    ['file', [404, 404, 404, 302, 302, 302, 404, 404]],
-    ['delete', [204, 204, 204, 204, 204, 204, 404, 404]],
-    ['db.getObject', [200, 200, 200, 200, 200, 200, 404, 404]],
-    ['db.updateObject at a key', [404, 404, 404, 200, 200, 200, 404, 404]],
+    ['confirm', [409, 200, 404, 200, 200, 409, 404, 404, 200]],
+    ['abort', [204, 204, 404, 404, 404, 204, 404, 404, 404]],
+    ['multipart complete', [404, 404, 200, 200, 200, 404, 404, 404, 200]],
+    ['multipart abort', [404, 404, 204, 404, 404, 404, 404, 404, 404]],
+    ['download', [404, 404, 404, 200, 200, 200, 404, 404, 404]],
+    ['file', [404, 404, 404, 302, 302, 302, 404, 404, 404]],
+    ['delete', [204, 204, 204, 204, 204, 204, 404, 404, 204]],
+    ['db.getObject', [200, 200, 200, 200, 200, 200, 404, 404, 404]],
+    ['db.updateObject at a key', [404, 404, 404, 200, 200, 200, 404, 404, 404]],
   ])('is found by %s in these states: %j', async (verb, expected) => {
     const statuses = []
     for (const make of Object.values(states)) {
-      const owner = startService({ routes, update }).as('user:2')
-      statuses.push((await verbs[verb]!(owner, await make(owner))).status)
+      const service = startService({ routes, update })
+      const owner = service.as('user:2')
+      statuses.push((await verbs[verb]!(owner, await make(owner, service))).status)
     }
     expect(statuses).toEqual(expected)
   })

@@ -1,4 +1,4 @@
-import { cleanUp, type DbClientObject, type StorageObject } from '@svc/db'
+import { cleanUp, type DbClientObject, type DbUpdateInput, type StorageObject } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { HOUR, ManualClock, MINUTE, SECOND } from '../../conformance/clock.js'
@@ -99,7 +99,7 @@ describe('the end of an object', () => {
   it('is set, lengthened and cleared by s3.db.update', async () => {
     const service = startDrafts({ update: { guard: () => undefined } })
     const { key, id } = await service.as('user:1').upload()
-    const { update } = service.s3.db
+    const update = (request: Request, input: DbUpdateInput) => service.s3.db.update(request, input)
     service.clock.advance(50 * MINUTE)
     expect(await update(inScope(), { id, temporarySeconds: 3600 })).toMatchObject({
       temporaryUntil: service.clock.in(HOUR),
@@ -375,7 +375,7 @@ describe('isUsed', () => {
     ['returns a string', ([first]) => first!.id],
     ['returns rows', (objects) => objects],
     ['returns keys', (objects) => objects.map(({ key }) => key)],
-    ['returns an array with a hole', () => Array(1)],
+    ['returns an array with a hole', () => Array<string>(1)],
     ['returns ids in upper case', (objects) => objects.map(({ id }) => id.toUpperCase())],
   ])('removes nothing if it %s, and is asked again by the next run', async (_, isUsed) => {
     let isBroken = true
