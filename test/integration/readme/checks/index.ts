@@ -13,6 +13,7 @@ import { existingBucketsChecks } from './existing-buckets.js'
 import { expressChecks } from './express.js'
 import { fetchChecks } from './fetch.js'
 import { filesChecks } from './files.js'
+import { formsAndDraftsChecks } from './forms-and-drafts.js'
 import { frontEndsChecks } from './front-ends.js'
 import { gettingStartedChecks } from './getting-started.js'
 import { honoChecks } from './hono.js'
@@ -55,6 +56,7 @@ export const checks: SnippetChecks = {
   ...expressChecks,
   ...fetchChecks,
   ...filesChecks,
+  ...formsAndDraftsChecks,
   ...frontEndsChecks,
   ...gettingStartedChecks,
   ...honoChecks,
