@@ -118,7 +118,12 @@ class World {
       return startService({
         ...{ clock: own, objects: open(now), routes: ROUTES, quota: QUOTA, storage: () => bucket },
         isUsed: (rows) => rows.filter(({ id }) => this.used.has(id)).map(({ id }) => id),
-        hooks: { onDeleted: ({ object, request }) => void (request ?? this.#isOver(object)) },
+        hooks: {
+          onDeleted: ({ object, request }) => void (request ?? this.#isOver(object)),
+          // Also a late confirm, whose object another upload replaces at once.
+          onActivated: ({ object }) =>
+            void (this.permanent.has(object.attemptId) && this.kept.add(object.id)),
+        },
         pendingTtlSeconds: 3600,
       })
     })
@@ -169,9 +174,9 @@ class World {
     const row = pick(one.index)
     const { bucket, key, scope, id } = row
     if (one.kind === 'delete') {
+      await service.as(scope).delete(key)
       this.kept.delete(id)
       this.used.delete(id)
-      await service.as(scope).delete(key)
     } else if (one.kind === 'transfer') {
       await succeeds(service.objects.transfer({ bucket, key, from: scope, to: one.to, quota: QUOTA }))
     } else {
