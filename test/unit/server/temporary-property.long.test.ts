@@ -1,0 +1,3 @@
+import { itKeepsWhatWasKept, openInMemory } from './temporary-property.js'
+
+itKeepsWhatWasKept(openInMemory, 300)
