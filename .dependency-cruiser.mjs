@@ -17,6 +17,7 @@ const layers = [
     types: ['pg', '@electric-sql/pglite'],
   },
   { folder: 'src/adapters/mongo', values: ['src/core', 'src/adapters/shared'], types: ['mongodb'] },
+  { folder: 'src/adapters/sqlite', values: ['src/core', 'src/adapters/shared'] },
   { folder: 'src/adapters/redis', values: ['src/core'], types: ['ioredis'] },
   {
     folder: 'src/storage/headers.ts',

@@ -5,6 +5,7 @@ export const entries = {
   memory: 'src/adapters/memory/index.ts',
   postgres: 'src/adapters/postgres/index.ts',
   mongo: 'src/adapters/mongo/index.ts',
+  sqlite: 'src/adapters/sqlite/index.ts',
   disk: 'src/storage/disk/disk-storage.ts',
   s3: 'src/storage/s3/s3-storage.ts',
   redis: 'src/adapters/redis/index.ts',

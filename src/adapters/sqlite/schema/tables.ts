@@ -1,0 +1,165 @@
+/** The version of the tables that `migrate()` creates. */
+export const VERSION = 1
+
+/** The lowest version of the code that can use tables of {@link VERSION}. */
+export const MIN_COMPATIBLE_VERSION = 1
+
+export interface Table {
+  readonly name: string
+  /** The definition of each column. Text sorts byte by byte: SQLite stores UTF-8, and its collation is BINARY. */
+  readonly columns: Readonly<Record<string, string>>
+  /** What follows the columns, such as a primary key of several. */
+  readonly options: string
+  readonly indexes: readonly Index[]
+}
+
+export interface Index {
+  readonly name: string
+  /** The columns, and the condition of a partial index. */
+  readonly definition: string
+  readonly isUnique?: boolean
+}
+
+const DATE = 'INTEGER'
+
+/** The version of the tables, and whether changes are recorded as events, in the only row. */
+const SCHEMA_VERSION: Table = {
+  name: 'schema_version',
+  columns: {
+    only_row: 'INTEGER PRIMARY KEY CHECK (only_row = 1)',
+    version: 'INTEGER NOT NULL',
+    // The lowest version of the code that can use the tables.
+    min_compatible: 'INTEGER NOT NULL',
+    records_events: 'INTEGER NOT NULL',
+  },
+  options: 'STRICT',
+  indexes: [],
+}
+
+/** Objects: pending (an upload in progress), active or deleted (history). Dates are milliseconds since 1970. */
+export const OBJECTS: Table = {
+  name: 'objects',
+  columns: {
+    seq: 'INTEGER PRIMARY KEY',
+    id: 'TEXT NOT NULL',
+    attempt_id: 'TEXT NOT NULL',
+    scope: 'TEXT NOT NULL',
+    bucket: 'TEXT NOT NULL',
+    key: 'TEXT NOT NULL',
+    status: "TEXT NOT NULL CHECK (status IN ('pending', 'active', 'deleted'))",
+    route: 'TEXT',
+    filename: 'TEXT',
+    content_type: 'TEXT',
+    size: 'INTEGER',
+    declared_size: 'INTEGER',
+    e_tag: 'TEXT',
+    // A JSON object.
+    metadata: 'TEXT',
+    storage_key: 'TEXT',
+    upload_id: 'TEXT',
+    expires_at: DATE,
+    created_at: `${DATE} NOT NULL`,
+    updated_at: `${DATE} NOT NULL`,
+    confirmed_at: DATE,
+    deleted_at: DATE,
+    // The expires_at of the reservation. Until then, an upload URL may write to the storage_key.
+    writable_until: `${DATE} NOT NULL`,
+  },
+  options: 'STRICT',
+  indexes: [
+    // Finds the rows of a key, and allows one active and one pending.
+    { name: 'objects_live', definition: "(bucket, key, status) WHERE status <> 'deleted'", isUnique: true },
+    { name: 'objects_history', definition: "(bucket, key, id) WHERE status = 'deleted'" },
+    { name: 'objects_id', definition: "(id, status = 'deleted')" },
+    { name: 'objects_by_scope', definition: '(scope, status, id)' },
+    { name: 'objects_by_route', definition: '(scope, route, status, id) WHERE route IS NOT NULL' },
+    {
+      name: 'objects_stored',
+      definition: "(bucket, coalesce(storage_key, key), status, key) WHERE status <> 'deleted'",
+    },
+    { name: 'objects_expires_at', definition: '(expires_at, id) WHERE expires_at IS NOT NULL' },
+    { name: 'objects_scope_expires_at', definition: '(scope, expires_at, id) WHERE expires_at IS NOT NULL' },
+    { name: 'objects_deleted_at', definition: '(deleted_at, id) WHERE deleted_at IS NOT NULL' },
+    { name: 'objects_scope_deleted_at', definition: '(scope, deleted_at, id) WHERE deleted_at IS NOT NULL' },
+  ],
+}
+
+/** What a scope uses, and its numbers of pending and deleted rows. */
+export const SCOPE_USAGE: Table = {
+  name: 'scope_usage',
+  columns: {
+    scope: 'TEXT PRIMARY KEY NOT NULL',
+    bytes: 'INTEGER NOT NULL',
+    files: 'INTEGER NOT NULL',
+    reserved_bytes: 'INTEGER NOT NULL',
+    reserved_files: 'INTEGER NOT NULL',
+    pending: 'INTEGER NOT NULL',
+    deleted: 'INTEGER NOT NULL',
+  },
+  options: 'STRICT, WITHOUT ROWID',
+  indexes: [],
+}
+
+/** Bytes and uploads that may still be in the bucket although no live row refers to them. */
+export const LEFTOVERS: Table = {
+  name: 'leftovers',
+  columns: {
+    attempt_id: 'TEXT PRIMARY KEY NOT NULL',
+    scope: 'TEXT',
+    bucket: 'TEXT NOT NULL',
+    key: 'TEXT NOT NULL',
+    storage_key: 'TEXT',
+    upload_id: 'TEXT',
+    since: `${DATE} NOT NULL`,
+    writable_until: `${DATE} NOT NULL`,
+    // Of one that was never put off, a number that sorts before every date.
+    due_at: `${DATE} NOT NULL`,
+  },
+  options: 'STRICT, WITHOUT ROWID',
+  indexes: [
+    { name: 'leftovers_since', definition: '(since, attempt_id)' },
+    { name: 'leftovers_scope_since', definition: '(scope, since, attempt_id)' },
+    { name: 'leftovers_due_at', definition: '(due_at, attempt_id)' },
+    { name: 'leftovers_scope_due_at', definition: '(scope, due_at, attempt_id)' },
+    { name: 'leftovers_stored', definition: '(bucket, coalesce(storage_key, key))' },
+  ],
+}
+
+/** Events that are still to be delivered. Only an object's oldest event can be claimed. */
+export const EVENTS: Table = {
+  name: 'events',
+  columns: {
+    // No number is used again, because handlers recognize events by it.
+    seq: 'INTEGER PRIMARY KEY AUTOINCREMENT',
+    bucket: 'TEXT NOT NULL',
+    key: 'TEXT NOT NULL',
+    scope: 'TEXT NOT NULL',
+    type: 'TEXT NOT NULL',
+    // JSON lists of the values of the rows.
+    object: 'TEXT NOT NULL',
+    previous: 'TEXT',
+    created_at: `${DATE} NOT NULL`,
+    due_at: `${DATE} NOT NULL`,
+    is_oldest: 'INTEGER NOT NULL',
+    attempts: 'INTEGER NOT NULL DEFAULT 0',
+    claim: 'TEXT',
+    claimed_until: DATE,
+  },
+  options: 'STRICT',
+  indexes: [
+    { name: 'events_key', definition: '(bucket, key, seq)' },
+    { name: 'events_due', definition: '(attempts > 0, due_at, seq) WHERE is_oldest = 1' },
+  ],
+}
+
+export const TABLES: readonly Table[] = [SCHEMA_VERSION, OBJECTS, SCOPE_USAGE, LEFTOVERS, EVENTS]
+
+/** Returns the statement that creates a table, in the form in which SQLite keeps it. */
+export function tableText({ name, columns, options }: Table): string {
+  const list = Object.entries(columns).map(([column, definition]) => `${column} ${definition}`)
+  return `CREATE TABLE {${name}} (${list.join(', ')}) ${options}`
+}
+
+export function indexText(table: Table, { name, definition, isUnique = false }: Index): string {
+  return `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX {${name}} ON {${table.name}} ${definition}`
+}

@@ -1,0 +1,218 @@
+import type { AdoptCommand, StoreDriver } from '../../core/store/driver.js'
+import {
+  NOTHING_LIVE,
+  scopeOf,
+  usageOf,
+  type KeyChange,
+  type LiveRows,
+  type TrackedRow,
+} from '../../core/store/lifecycle/change.js'
+import { decide, outcomeOf, type KeyWrite, type KeyWriteOutcome } from '../../core/store/lifecycle/decide.js'
+import { receivesBytes } from '../../core/store/lifecycle/plans.js'
+import { NO_USAGE, usageAfter } from '../../core/store/lifecycle/usage.js'
+import type { Leftover, ObjectReference, StorageObject } from '../../core/store/records.js'
+import type { Connection } from './connection/connection.js'
+import type { Statement } from './connection/statement.js'
+import { dateOrdered } from './dated-lists.js'
+import type { EventLog } from './events.js'
+import { OF_SCOPE } from './reads.js'
+import {
+  changedColumns,
+  LEFTOVER,
+  NEVER,
+  OBJECT,
+  readObject,
+  readTracked,
+  STORED_NAME,
+  TRACKED,
+  valuesOf,
+} from './rows.js'
+import { NO_ROWS, type Counters, type ScopeUsages } from './usage.js'
+
+const NAMES_BYTES = `bucket = :bucket AND ${STORED_NAME} = :storageKey`
+
+export function writeMethods(connection: Connection, usages: ScopeUsages, events: EventLog) {
+  const rows = rowWriter(connection)
+  const live = connection.statement(
+    `SELECT ${TRACKED}, seq FROM {objects} INDEXED BY {objects_live}
+      WHERE bucket = :bucket AND key = :key AND status <> 'deleted'`,
+  )
+  const namedObjects = connection.statement(
+    `SELECT ${OBJECT} FROM {objects} INDEXED BY {objects_stored}
+      WHERE ${NAMES_BYTES} AND status <> 'deleted' ORDER BY status, key LIMIT 2`,
+  )
+  const namedLeftover = connection.statement(
+    `SELECT 1 FROM {leftovers} INDEXED BY {leftovers_stored} WHERE ${NAMES_BYTES} LIMIT 1`,
+  )
+  const leave = connection.statement(
+    `INSERT OR REPLACE INTO {leftovers} (${LEFTOVER})
+      VALUES (:attemptId, :scope, :bucket, :key, :storageKey, :uploadId, :since, :writableUntil, :dueAt)`,
+  )
+  const forget = connection.statement('DELETE FROM {leftovers} WHERE attempt_id = :attemptId')
+  const defer = connection.statement(
+    `UPDATE {leftovers} SET due_at = :until
+      WHERE attempt_id = :attemptId AND (:dueBefore IS NULL OR due_at <= :dueBefore)`,
+  )
+  const expired = dateOrdered(connection, {
+    ...{ columns: 'bucket, key, id', table: 'objects', date: 'expires_at', id: 'id' },
+  })
+  const deleted = dateOrdered(connection, {
+    ...{ columns: 'seq, scope', table: 'objects', date: 'deleted_at', id: 'id' },
+  })
+  const deletedById = connection.statement(
+    `SELECT seq, scope FROM {objects} INDEXED BY {objects_id}
+      WHERE id = :id AND (status = 'deleted') = 1 AND ${OF_SCOPE} AND deleted_at <= :until
+      ORDER BY deleted_at LIMIT :limit`,
+  )
+
+  const usage = (scope: string) => usages.usage(scope)
+
+  function liveRows({ bucket, key }: ObjectReference): LiveRows {
+    const found = live.rows({ bucket, key }).map((cells) => rows.read(cells))
+    if (found.length === 0) return NOTHING_LIVE
+    const rowOf = (status: string) => found.find((row) => row.status === status) ?? null
+    return { active: rowOf('active'), pending: rowOf('pending') }
+  }
+
+  /** Returns what names the bytes already, except the row that receives them. */
+  function known(command: AdoptCommand): StorageObject | 'leftover' | null {
+    const { bucket, storageKey } = command
+    // At most one row receives the bytes, so it hides at most one of two.
+    const named = namedObjects.rows({ bucket, storageKey }).map(readObject)
+    const row = named.find((row) => !receivesBytes(row, command))
+    if (row) return row
+    return namedLeftover.first({ bucket, storageKey }) ? 'leftover' : null
+  }
+
+  /** Writes a change, in the transaction whose reads led to it. */
+  function apply(change: KeyChange, now: Date): void {
+    const { before, after, history, event } = change
+    const isKept = (row: TrackedRow) => row === after.active || row === after.pending
+    const gone = [before.active, before.pending].filter((row) => row !== null).filter((row) => !isKept(row))
+    const isNew = (row: StorageObject) => row !== before.active && row !== before.pending
+    const come = [after.active, after.pending, history].filter((row) => row !== null).filter(isNew)
+    rows.replace(gone, come)
+    for (const leftover of change.leftovers) addLeftover(leftover)
+    if (event) events.record(event, now)
+    for (const scope of new Set([scopeOf(before), scopeOf(after)])) {
+      if (scope !== null) usages.add(scope, growthOf(scope, change))
+    }
+  }
+
+  function addLeftover({
+    attemptId,
+    scope,
+    bucket,
+    key,
+    storageKey,
+    uploadId,
+    since,
+    writableUntil,
+  }: Leftover) {
+    leave.run({ attemptId, scope, bucket, key, storageKey, uploadId, since, writableUntil, dueAt: NEVER })
+  }
+
+  /** Reads, decides and applies a write, in a transaction. */
+  function writeKey<Write extends KeyWrite>(write: Write): KeyWriteOutcome<Write> {
+    const { command } = write
+    const decision = decide(write, { live: liveRows(command), usage, known })
+    if (decision.outcome === 'change') apply(decision, command.now)
+    return outcomeOf(write, decision)
+  }
+
+  const write = <Write extends KeyWrite>(keyWrite: Write): Promise<KeyWriteOutcome<Write>> =>
+    connection.write(() => writeKey(keyWrite))
+
+  return {
+    reserve: (command) => write({ kind: 'reserve', command }),
+    setUploadId: (command) => write({ kind: 'setUploadId', command }),
+    confirm: (command) => write({ kind: 'confirm', command }),
+    release: (command) => write({ kind: 'release', command }),
+    adopt: (command) => write({ kind: 'adopt', command }),
+    update: (command) => write({ kind: 'update', command }),
+    transfer: (command) => write({ kind: 'transfer', command }),
+    remove: (command) => write({ kind: 'remove', command }),
+
+    purgeExpired: ({ scope, limit, before, now }) =>
+      connection.write(() => {
+        const ended = expired({ scope, limit, until: before }).map((cells) => {
+          const [bucket, key, id] = cells as readonly string[]
+          return writeKey({ kind: 'purge', command: { bucket: bucket!, key: key!, id: id!, before, now } })
+        })
+        return { rows: ended.flatMap(({ row }) => row ?? []) }
+      }),
+
+    purgeDeleted: ({ id, scope, limit, before: until }) =>
+      connection.write(() => {
+        const dropped =
+          id === null ? deleted({ scope, limit, until }) : deletedById.rows({ id, scope, limit, until })
+        for (const [seq, owner] of dropped) {
+          rows.drop(seq as number)
+          usages.add(owner as string, { ...NO_ROWS, deleted: -1 })
+        }
+        return { dropped: dropped.length }
+      }),
+
+    forgetLeftover: (attemptId) => connection.write(() => forget.run({ attemptId }) > 0),
+    deferLeftover: ({ attemptId, until, dueBefore }) =>
+      connection.write(() => defer.run({ attemptId, until, dueBefore }) > 0),
+  } satisfies Partial<StoreDriver>
+}
+
+/** Returns what a change adds to the counters of a scope. */
+function growthOf(scope: string, { before, after, history }: KeyChange): Counters {
+  const removed = scopeOf(before) === scope ? before : NOTHING_LIVE
+  const added = scopeOf(after) === scope ? after : NOTHING_LIVE
+  return {
+    ...usageAfter(NO_USAGE, usageOf(removed), usageOf(added)),
+    pending: Number(added.pending !== null) - Number(removed.pending !== null),
+    deleted: history?.scope === scope ? 1 : 0,
+  }
+}
+
+/** Writes rows of objects. A row that takes the place of another changes only the columns that differ, and the indexes on them. */
+function rowWriter(connection: Connection) {
+  const insert = connection.statement(
+    `INSERT INTO {objects} (${TRACKED}) VALUES (${TRACKED.replace(/\w+/g, ':$&')})`,
+  )
+  const drop = connection.statement('DELETE FROM {objects} WHERE seq = :seq')
+  /** By the columns that they set. */
+  const updates = new Map<string, Statement>()
+  const numbers = new WeakMap<StorageObject, number>()
+
+  function update(columns: readonly string[]): Statement {
+    const list = columns.map((column) => `${column} = :${column}`).join(', ')
+    const statement =
+      updates.get(list) ?? connection.statement(`UPDATE {objects} SET ${list} WHERE seq = :seq`)
+    updates.set(list, statement)
+    return statement
+  }
+
+  return {
+    /** Reads a row and remembers its number. */
+    read(cells: readonly (string | number | null)[]): TrackedRow {
+      const row = readTracked(cells)
+      numbers.set(row, cells.at(-1) as number)
+      return row
+    },
+    drop: (seq: number) => void drop.run({ seq }),
+    replace(gone: readonly TrackedRow[], come: readonly StorageObject[]): void {
+      // A new row may have the name of one that goes, so those go first.
+      const successors = gone.map((row) => come.find(({ id }) => id === row.id))
+      gone.forEach((row, index) => {
+        const isLast = successors[index] === undefined || successors.indexOf(successors[index]) !== index
+        if (isLast) drop.run({ seq: numbers.get(row)! })
+      })
+      for (const row of come) {
+        const index = successors.indexOf(row)
+        const values = valuesOf(row)
+        if (index === -1) {
+          insert.run(values)
+          continue
+        }
+        const columns = changedColumns(valuesOf(gone[index]!), values)
+        update(columns).run({ ...values, seq: numbers.get(gone[index]!)! })
+      }
+    },
+  }
+}
