@@ -1,10 +1,16 @@
-/** What the example adapter uses of `node:sqlite`, which the types of Node 20 lack. */
+/** What tests and pages use of `node:sqlite`, which the types of Node 20 lack. */
 declare module 'node:sqlite' {
-  export type SQLInputValue = null | number | bigint | string | Uint8Array
-  export type SQLOutputValue = SQLInputValue
+  type Value = null | number | bigint | string | Uint8Array
+
+  export interface DatabaseSyncOptions {
+    readonly readOnly?: boolean
+    readonly timeout?: number
+    readonly readBigInts?: boolean
+    readonly returnArrays?: boolean
+  }
 
   export class DatabaseSync {
-    constructor(path: string)
+    constructor(path: string, options?: DatabaseSyncOptions)
     exec(sql: string): void
     prepare(sql: string): StatementSync
     close(): void
@@ -12,9 +18,10 @@ declare module 'node:sqlite' {
   }
 
   export class StatementSync {
-    all(values: Record<string, SQLInputValue>): Record<string, SQLOutputValue>[]
-    get(values: Record<string, SQLInputValue>): Record<string, SQLOutputValue> | undefined
-    run(values: Record<string, SQLInputValue>): { changes: number | bigint }
-    setAllowUnknownNamedParameters(enabled: boolean): void
+    all(...values: Value[]): Record<string, Value>[]
+    get(...values: Value[]): Record<string, Value> | undefined
+    run(...values: Value[]): { changes: number | bigint; lastInsertRowid: number | bigint }
+    setReadBigInts(enabled: boolean): void
+    setReturnArrays(enabled: boolean): void
   }
 }

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { build, type Plugin } from 'esbuild'
 
 /** A program for worker processes, bundled into one JavaScript file in a temporary folder. */
 export interface BundledWorker {
@@ -21,6 +22,15 @@ const OPTIONAL_PARTS_OF_MONGODB = [
   'aws4',
 ]
 
+/** Loads a package with a binary from where it is installed. */
+const NATIVE_PACKAGES: Plugin = {
+  name: 'native packages',
+  setup(bundle) {
+    const { resolve } = createRequire(import.meta.url)
+    bundle.onResolve({ filter: /^better-sqlite3$/ }, ({ path }) => ({ path: resolve(path), external: true }))
+  },
+}
+
 /** Bundles a TypeScript file, so worker processes start without a loader. `alias` maps imported names to other files. */
 export async function bundleWorker(
   entry: string,
@@ -37,6 +47,7 @@ export async function bundleWorker(
     alias,
     // Optional modules, which some drivers load if they are installed.
     external: ['pg-native', ...OPTIONAL_PARTS_OF_MONGODB],
+    plugins: [NATIVE_PACKAGES],
     logLevel: 'error',
   })
   return { file, remove: () => rmSync(folder, { recursive: true, force: true }) }

@@ -1,6 +1,8 @@
 import type { StorageObjectStore } from '@svc/db'
 import { mongoAdapter } from '@svc/db/mongo'
 import { postgresAdapter } from '@svc/db/postgres'
+import { sqliteAdapter } from '@svc/db/sqlite'
+import Database from 'better-sqlite3'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
 
@@ -13,6 +15,7 @@ export type Connection =
       readonly namedStatements?: boolean
     }
   | { readonly kind: 'mongo'; readonly url: string; readonly database: string }
+  | { readonly kind: 'sqlite'; readonly path: string }
 
 export interface OpenDatabase {
   /** Opens a store over these connections. */
@@ -26,6 +29,10 @@ export function openDatabase(connection: Connection, connections: number): OpenD
     const client = new MongoClient(connection.url, { maxPoolSize: connections })
     const db = client.db(connection.database)
     return { open: (now) => mongoAdapter(db, { now }), close: () => client.close() }
+  }
+  if (connection.kind === 'sqlite') {
+    const database = new Database(connection.path)
+    return { open: (now) => sqliteAdapter(database, { now }), close: async () => void database.close() }
   }
   const { url, schema, namedStatements } = connection
   const pool = new pg.Pool({ connectionString: url, max: connections })

@@ -1,0 +1,3 @@
+import { racesOfProcesses } from './store-races.js'
+
+await racesOfProcesses({ processes: 2, calls: 60 })

@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { findNode } from './environments.js'
+import { repository, runProgramWith } from './programs.js'
+
+// Node 20 has no node:sqlite and runs no TypeScript.
+for (const major of [22, 24] as const) {
+  const { path, skipped } = await findNode(major)
+
+  describe.skipIf(path === null)(`sqliteAdapter over node:sqlite of Node ${major}${skipped}`, () => {
+    it('passes the conformance suite, waits, joins and reports what fails', async () => {
+      // Most of the time on a disk is the wait for it, for databases of one test each.
+      const inMemory = existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {}
+      const args = ['--test', '--test-reporter=tap', 'test/package/sqlite/suite.ts']
+      const { output } = await runProgramWith(inMemory, repository, path!, ...args)
+      const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(output)?.[1])
+      expect({ failed: count('fail'), skipped: count('skipped') }, output).toEqual({ failed: 0, skipped: 0 })
+      expect(count('pass')).toBeGreaterThanOrEqual(400)
+    })
+  })
+}
