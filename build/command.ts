@@ -18,7 +18,7 @@ export const commandBuild = {
   platform: 'node' as const,
   target: 'node20',
   splitting: false,
-  external: ['pg', 'mongodb', '@aws-sdk/*'],
+  external: ['pg', 'mongodb', 'better-sqlite3', '@aws-sdk/*'],
   define: { SVC_DB_VERSION: JSON.stringify(version) },
   banner: {
     // The parser is a CommonJS module, which asks for Node's modules by `require`.

@@ -19,7 +19,7 @@ export interface Cli {
   /** Opens the selected database, runs work on it, and closes it. */
   withDatabase(
     work: (session: Session) => Promise<ExitCode | undefined>,
-    options?: Pick<OpenOptions, 'events' | 'connections'>,
+    options?: Pick<OpenOptions, 'events' | 'connections' | 'mayCreate'>,
   ): Promise<void>
 }
 
@@ -48,9 +48,15 @@ export async function runCli(
   const program = new Command('svc-db')
     .description('Manages the database of @svc/db: its schema, usage counters and history.')
     .version(SVC_DB_VERSION)
-    .option('--url <url>', 'database URL, postgres://… or mongodb://… (default: DATABASE_URL or MONGODB_URL)')
+    .option(
+      '--url <url>',
+      'database URL, postgres://…, mongodb://… or sqlite:./file (default: DATABASE_URL or MONGODB_URL)',
+    )
     .option('--schema <name>', 'PostgreSQL schema of the tables (default: svc_db)')
-    .option('--prefix <prefix>', 'MongoDB prefix of the collections (default: svc_db_)')
+    .option(
+      '--prefix <prefix>',
+      'prefix of the collections of MongoDB, or of the tables of SQLite (default: svc_db_)',
+    )
     .addOption(
       new Option('--connect-timeout <seconds>', 'time limit for connecting to the server')
         .default(10)
@@ -79,7 +85,9 @@ export async function runCli(
     const interruption = listenForInterruption((message) => output.note(message))
     const output = createOutput(process, { json: options.json ?? false }, () => interruption.readerHasGone())
     // By default, Node prints warnings (of drivers, for example) as text, even between JSON lines.
-    process.removeAllListeners('warning').on('warning', ({ message }) => {
+    process.removeAllListeners('warning').on('warning', ({ name, message }) => {
+      // Node 22 prints this wherever node:sqlite is loaded.
+      if (name === 'ExperimentalWarning' && message.startsWith('SQLite ')) return
       output.note(withoutSecrets(message, databaseOf()))
     })
     try {

@@ -7,6 +7,10 @@ interface Order {
   readonly table: string
   readonly date: string
   readonly id: string
+  /** The condition of the indexes. Default: none. */
+  readonly condition?: string
+  /** The end of their names. Default: the date. */
+  readonly index?: string
 }
 
 export interface DatedPage {
@@ -16,21 +20,22 @@ export interface DatedPage {
   readonly afterDate?: Date | null | undefined
   readonly afterId?: string | undefined
   /** Inclusive. Default: no end. */
-  readonly until?: Date
+  readonly until?: Date | undefined
 }
 
 /** Returns a function that lists by a date and an id. The table has an index for the list of all scopes, and one within each. */
 export function dateOrdered(connection: Connection, order: Order): (page: DatedPage) => Cells[] {
-  const { columns, table, date, id } = order
+  const { columns, table, date, id, condition, index: named = date } = order
+  const where = condition === undefined ? '' : `${condition} AND`
   const list = (index: string, ofScope: string) =>
     // INDEXED BY keeps the plan, whatever the statistics say.
     connection.statement(
       `SELECT ${columns} FROM {${table}} INDEXED BY {${table}_${index}}
-      WHERE ${ofScope} (${date}, ${id}) > (:afterDate, :afterId) AND ${date} <= :until
+      WHERE ${where} ${ofScope} (${date}, ${id}) > (:afterDate, :afterId) AND ${date} <= :until
       ORDER BY ${date}, ${id} LIMIT :limit`,
     )
-  const ofAll = list(date, '')
-  const ofScope = list(`scope_${date}`, 'scope = :scope AND')
+  const ofAll = list(named, '')
+  const ofScope = list(`scope_${named}`, 'scope = :scope AND')
   return ({ scope, limit, afterDate, afterId = '', until }) =>
     (scope === null ? ofAll : ofScope).rows({
       ...{ scope, limit, afterId, afterDate: afterDate ?? NEVER, until: until ?? Number.MAX_SAFE_INTEGER },

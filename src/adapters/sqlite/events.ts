@@ -10,7 +10,7 @@ import { dateOf, objectFrom, objectText } from './rows.js'
 /** Holds if the last claim of the event is this one. */
 const HOLDS = 'WHERE seq = :seq AND claim = :claim'
 
-const EVENT = 'seq, type, object, previous, created_at, attempts, due_at, claimed_until'
+const EVENT = 'seq, type, object, previous, created_at, attempts, due_at, claimed_until, reason'
 
 interface DueEvent {
   readonly seq: number
@@ -27,8 +27,8 @@ export function eventLog(connection: Connection) {
   const statement = (text: string) => connection.statement(text)
   const switched = statement('SELECT records_events FROM {schema_version}')
   const insert = statement(
-    `INSERT INTO {events} (bucket, key, scope, type, object, previous, created_at, due_at, is_oldest)
-      VALUES (:bucket, :key, :scope, :type, :object, :previous, :now, :now,
+    `INSERT INTO {events} (bucket, key, scope, type, object, previous, reason, created_at, due_at, is_oldest)
+      VALUES (:bucket, :key, :scope, :type, :object, :previous, :reason, :now, :now,
         NOT EXISTS (SELECT 1 FROM {events} WHERE bucket = :bucket AND key = :key))`,
   )
   const due = statement(
@@ -81,11 +81,13 @@ export function eventLog(connection: Connection) {
 
   return {
     /** Records an event in the transaction of its change, if events are on. `seq` is the order of the changes. */
-    record({ type, object, previous }: RecordedChange, now: Date): void {
+    record(change: RecordedChange, now: Date): void {
       if (!isRecording()) return
+      const { type, object, previous } = change
       const { bucket, key, scope } = object
       insert.run({
         ...{ bucket, key, scope, type, now },
+        reason: change.type === 'rejected' ? change.reason : null,
         object: objectText(object),
         previous: previous && objectText(previous),
       })
@@ -158,10 +160,15 @@ export function eventLog(connection: Connection) {
 
 export type EventLog = ReturnType<typeof eventLog>
 
-function recordOf([seq, type, object, previous, createdAt, attempts]: Cells) {
+function recordOf([seq, type, object, previous, createdAt, attempts, , , reason]: Cells) {
   const before = previous === null ? null : objectFrom(previous as string)
   return {
-    ...recordedChange(type as string, objectFrom(object as string), before),
+    ...recordedChange(
+      type as string,
+      objectFrom(object as string),
+      before,
+      (reason ?? null) as string | null,
+    ),
     ...{ id: String(seq), createdAt: dateOf(createdAt), attempts: attempts as number },
   }
 }

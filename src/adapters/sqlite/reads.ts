@@ -26,6 +26,14 @@ const STORED_LEFTOVERS = `{leftovers} INDEXED BY {leftovers_stored} WHERE bucket
 
 const LIVE: readonly ObjectStatus[] = ['pending', 'active']
 
+/** Attempts by the time until which they can be confirmed, and those that have arrived by the end of their check. */
+export const BY_EXPIRY = {
+  date: 'expires_at',
+  condition: 'expires_at IS NOT NULL AND arrived_at IS NULL',
+} as const
+const BY_ARRIVAL = { date: 'expires_at', index: 'arrived', condition: 'arrived_at IS NOT NULL' } as const
+const BY_END = { date: 'temporary_until', condition: 'temporary_until IS NOT NULL' } as const
+
 /** The statements of a list, by what it filters. */
 type Lists = Readonly<Record<string, Statement>>
 
@@ -50,7 +58,10 @@ export function readMethods(connection: Connection, usages: ScopeUsages) {
     byId: oneWhere(`id = :id AND ${OF_SCOPE} ORDER BY status = 'deleted' LIMIT 1`),
   }
   const lists = listStatements(connection)
-  const expired = dateOrdered(connection, { columns: OBJECT, table: 'objects', date: 'expires_at', id: 'id' })
+  const objectsBy = { columns: OBJECT, table: 'objects', id: 'id' } as const
+  const expired = dateOrdered(connection, { ...objectsBy, ...BY_EXPIRY })
+  const arrived = dateOrdered(connection, { ...objectsBy, ...BY_ARRIVAL })
+  const temporary = dateOrdered(connection, { ...objectsBy, ...BY_END })
   const since = dateOrdered(connection, LEFT_BY('since'))
   const due = dateOrdered(connection, LEFT_BY('due_at'))
   const scopes = statement(
@@ -111,6 +122,18 @@ export function readMethods(connection: Connection, usages: ScopeUsages) {
     listExpired: ({ scope, limit, before: until, after }) =>
       read(() =>
         expired({ scope, limit, until, afterDate: after?.expiresAt, afterId: after?.id }).map(readObject),
+      ),
+    listArrived: ({ scope, limit, dueBefore, after }) =>
+      read(() =>
+        arrived({
+          ...{ scope, limit, until: dueBefore ?? undefined, afterDate: after?.expiresAt, afterId: after?.id },
+        }).map(readObject),
+      ),
+    listTemporary: ({ scope, limit, before: until, after }) =>
+      read(() =>
+        temporary({ scope, limit, until, afterDate: after?.temporaryUntil, afterId: after?.id }).map(
+          readObject,
+        ),
       ),
     listLeftovers: ({ scope, limit, after }) =>
       read(() =>

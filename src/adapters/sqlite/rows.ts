@@ -7,9 +7,17 @@ import type { Cells, Values } from './connection/statement.js'
 const OBJECT_COLUMNS = [
   ...['id', 'attempt_id', 'scope', 'bucket', 'key', 'status', 'route', 'filename', 'content_type'],
   ...['size', 'declared_size', 'e_tag', 'metadata', 'storage_key', 'upload_id'],
-  ...['expires_at', 'created_at', 'updated_at', 'confirmed_at', 'deleted_at'],
+  ...[
+    'expires_at',
+    'created_at',
+    'updated_at',
+    'confirmed_at',
+    'deleted_at',
+    'temporary_until',
+    'arrived_at',
+  ],
 ]
-const TRACKED_COLUMNS = [...OBJECT_COLUMNS, 'writable_until']
+const TRACKED_COLUMNS = [...OBJECT_COLUMNS, 'writable_until', 'temporary_seconds', 'check_seconds']
 
 export const OBJECT = OBJECT_COLUMNS.join(', ')
 /** The same without reading the metadata. */
@@ -59,12 +67,20 @@ export function readObject(cells: Cells): StorageObject {
     updatedAt: dateOf(cells[17]),
     confirmedAt: dateOrNull(cells[18]),
     deletedAt: dateOrNull(cells[19]),
+    temporaryUntil: dateOrNull(cells[20]),
+    arrivedAt: dateOrNull(cells[21]),
   }
 }
 
 /** Reads the columns {@link TRACKED}. */
 export function readTracked(cells: Cells): TrackedRow {
-  return { ...readObject(cells), writableUntil: dateOf(cells[OBJECT_COLUMNS.length]) }
+  const [writableUntil, temporarySeconds, checkSeconds] = cells.slice(OBJECT_COLUMNS.length)
+  return {
+    ...readObject(cells),
+    writableUntil: dateOf(writableUntil),
+    temporarySeconds: numberOrNull(temporarySeconds),
+    checkSeconds: numberOrNull(checkSeconds),
+  }
 }
 
 const camelCase = (column: string) => column.replace(/_[a-z]/g, ([, letter]) => letter!.toUpperCase())

@@ -28,11 +28,11 @@ export function readSummary([scope, ...cells]: Cells): ScopeSummary {
   return { scope: scope as string, usage, counts: { pending, active: usage.files, deleted } }
 }
 
-/** Adds up the rows of a scope. A pending row reserves what it declared beyond the size of the row it replaces. */
+/** Adds up the rows of a scope. A pending row reserves what it has or declared beyond the size of the row it replaces. */
 const RECOUNT = `
   SELECT coalesce(sum(size) FILTER (WHERE status = 'active'), 0) AS bytes,
     count(*) FILTER (WHERE status = 'active') AS files,
-    coalesce(sum(max(0, declared_size - coalesce(replaced, 0))) FILTER (WHERE status = 'pending'), 0) AS reserved_bytes,
+    coalesce(sum(max(0, coalesce(size, declared_size) - coalesce(replaced, 0))) FILTER (WHERE status = 'pending'), 0) AS reserved_bytes,
     count(*) FILTER (WHERE status = 'pending' AND replaced IS NULL) AS reserved_files,
     count(*) FILTER (WHERE status = 'pending') AS pending, count(*) FILTER (WHERE status = 'deleted') AS deleted
   FROM (

@@ -9,13 +9,22 @@ import {
 } from '../../core/store/lifecycle/change.js'
 import { decide, outcomeOf, type KeyWrite, type KeyWriteOutcome } from '../../core/store/lifecycle/decide.js'
 import { receivesBytes } from '../../core/store/lifecycle/plans.js'
+import {
+  refuseKeep,
+  rowToKeep,
+  type EndOneCommand,
+  type KeepOneCommand,
+} from '../../core/store/lifecycle/temporary.js'
+import { refuseRejected } from '../../core/store/lifecycle/verdicts.js'
 import { NO_USAGE, usageAfter } from '../../core/store/lifecycle/usage.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../core/store/records.js'
 import type { Connection } from './connection/connection.js'
+import { isForeignKey } from './connection/failures.js'
 import type { Statement } from './connection/statement.js'
 import { dateOrdered } from './dated-lists.js'
 import type { EventLog } from './events.js'
-import { OF_SCOPE } from './reads.js'
+import { BY_EXPIRY, OF_SCOPE } from './reads.js'
+import { rejectionLog } from './rejections.js'
 import {
   changedColumns,
   LEFTOVER,
@@ -54,7 +63,7 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
       WHERE attempt_id = :attemptId AND (:dueBefore IS NULL OR due_at <= :dueBefore)`,
   )
   const expired = dateOrdered(connection, {
-    ...{ columns: 'bucket, key, id', table: 'objects', date: 'expires_at', id: 'id' },
+    ...{ columns: 'bucket, key, id', table: 'objects', id: 'id', ...BY_EXPIRY },
   })
   const deleted = dateOrdered(connection, {
     ...{ columns: 'seq, scope', table: 'objects', date: 'deleted_at', id: 'id' },
@@ -64,6 +73,14 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
       WHERE id = :id AND (status = 'deleted') = 1 AND ${OF_SCOPE} AND deleted_at <= :until
       ORDER BY deleted_at LIMIT :limit`,
   )
+
+  // An object keeps its id when it is replaced, and is named by the id of that attempt as well.
+  const keysNamed = connection.statement(
+    `SELECT bucket, key FROM {objects} INDEXED BY {objects_id} WHERE id = :id AND (status = 'deleted') = 0
+      UNION ALL SELECT bucket, key FROM {objects} INDEXED BY {objects_attempt}
+        WHERE attempt_id = :id AND attempt_id <> id AND status = 'active'`,
+  )
+  const rejections = rejectionLog(connection)
 
   const usage = (scope: string) => usages.usage(scope)
 
@@ -93,6 +110,7 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
     const come = [after.active, after.pending, history].filter((row) => row !== null).filter(isNew)
     rows.replace(gone, come)
     for (const leftover of change.leftovers) addLeftover(leftover)
+    if (change.rejection) rejections.add(change.rejection)
     if (event) events.record(event, now)
     for (const scope of new Set([scopeOf(before), scopeOf(after)])) {
       if (scope !== null) usages.add(scope, growthOf(scope, change))
@@ -120,18 +138,61 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
     return outcomeOf(write, decision)
   }
 
+  /** Returns the row that an object of a `keep` names. */
+  function findNamed(object: Omit<KeepOneCommand, 'bucket' | 'key'>): TrackedRow | null {
+    for (const [bucket, key] of keysNamed.rows({ id: object.id })) {
+      const row = rowToKeep(liveRows({ bucket: bucket as string, key: key as string }), object)
+      if (row) return row
+    }
+    return null
+  }
+
+  /** Removes an object past its end, unless a foreign key of the application protects its row. */
+  function endOne(command: EndOneCommand): StorageObject | null {
+    try {
+      return connection.savepoint(() => writeKey({ kind: 'endOne', command }).row)
+    } catch (error) {
+      if (isForeignKey(error)) return null
+      throw error
+    }
+  }
+
   const write = <Write extends KeyWrite>(keyWrite: Write): Promise<KeyWriteOutcome<Write>> =>
     connection.write(() => writeKey(keyWrite))
 
   return {
     reserve: (command) => write({ kind: 'reserve', command }),
     setUploadId: (command) => write({ kind: 'setUploadId', command }),
-    confirm: (command) => write({ kind: 'confirm', command }),
+    confirm: (command) =>
+      connection.write(() => {
+        const outcome = writeKey({ kind: 'confirm', command })
+        if (outcome.outcome !== 'not-found' || command.id === null) return outcome
+        return refuseRejected(command, rejections.find(command.id)) ?? outcome
+      }),
     release: (command) => write({ kind: 'release', command }),
     adopt: (command) => write({ kind: 'adopt', command }),
     update: (command) => write({ kind: 'update', command }),
     transfer: (command) => write({ kind: 'transfer', command }),
     remove: (command) => write({ kind: 'remove', command }),
+    reject: (command) => write({ kind: 'reject', command }),
+
+    keep: ({ scope, objects, now }) =>
+      connection.write(() => {
+        const named = objects.map((object) => ({ ...object, scope, now }))
+        const found = named.map(findNamed)
+        const refusal = refuseKeep(found)
+        if (refusal) return refusal
+        const kept = named.map((object, index) => {
+          const { bucket, key } = found[index]!
+          return writeKey({ kind: 'keepOne', command: { ...object, bucket, key } }).row!
+        })
+        return { outcome: 'kept', rows: kept }
+      }),
+
+    endTemporary: ({ objects, ...rest }) =>
+      connection.write(() => ({
+        rows: objects.flatMap((object) => endOne({ ...object, ...rest }) ?? []),
+      })),
 
     purgeExpired: ({ scope, limit, before, now }) =>
       connection.write(() => {
@@ -150,6 +211,7 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
           rows.drop(seq as number)
           usages.add(owner as string, { ...NO_ROWS, deleted: -1 })
         }
+        if (id === null) rejections.forgetUntil(until, scope)
         return { dropped: dropped.length }
       }),
 

@@ -25,7 +25,7 @@ export function addMigrate(cli: Cli): void {
           if (options.events) output.note(`Events are ${options.events}.`)
         },
         // The second connection finds out which session the first one waits for.
-        { events: recordsEvents(options), connections: 2 },
+        { events: recordsEvents(options), connections: 2, mayCreate: true },
       ),
     )
 }
@@ -57,7 +57,7 @@ export function addSchema(cli: Cli): void {
     .action((options: EventsOption) =>
       cli.run(async (output, { schema, prefix }) => {
         if (prefix !== undefined)
-          throw new UsageError('--prefix applies to MongoDB, which has no SQL schema.')
+          throw new UsageError('--prefix applies to MongoDB and SQLite, which have no SQL schema.')
         const sql = withOption('schema', () => postgresSchema({ schema, events: recordsEvents(options) }))
         await output.raw(sql.endsWith('\n') ? sql : `${sql}\n`)
       }),

@@ -12,6 +12,8 @@ export interface OpenOptions {
   /** How many calls run at once. Default 1. */
   readonly connections?: number | undefined
   readonly events?: boolean | undefined
+  /** Whether a database that doesn't exist is created. Default `false`. Servers have theirs. */
+  readonly mayCreate?: boolean | undefined
 }
 
 /** A store on a connection that this process owns. */
@@ -26,7 +28,7 @@ export interface DatabaseKind {
   readonly protocols: readonly string[]
   /** Environment variable with the default URL. */
   readonly variable: string
-  /** Option that names the tables' schema or the collections' prefix. */
+  /** Option that names the tables' schema, or the prefix of collections or tables. */
   readonly namespaceOption: 'schema' | 'prefix'
   /** Connects lazily. @throws UsageError for invalid options and if the driver is not installed. */
   open(options: OpenOptions): Promise<OpenDatabase>

@@ -19,6 +19,10 @@ const SECRET_PARAMETER = /(?:pass|secret|token|key)/i
 
 /** Parses a database URL. @throws UsageError without the text, because it is unclear where a malformed password ends. */
 export function readDatabaseURL(text: string, source: string): DatabaseURL {
+  // A path of a file, which has neither a host nor a password.
+  if (/^sqlite:/i.test(text)) {
+    return { text, protocol: 'sqlite:', shown: text, redact: (message) => message }
+  }
   const match = PARTS.exec(text)
   if (!match) {
     throw new UsageError(

@@ -1,9 +1,10 @@
 import { printable } from '../../core/printable.js'
 import { UsageError } from '../exit.js'
 import { MONGO, POSTGRES, type DatabaseKind } from './database-kinds.js'
+import { SQLITE } from './sqlite-kind.js'
 import { readDatabaseURL, type DatabaseURL } from './database-url.js'
 
-const KINDS: readonly DatabaseKind[] = [POSTGRES, MONGO]
+const KINDS: readonly DatabaseKind[] = [POSTGRES, MONGO, SQLITE]
 
 export interface DatabaseOptions {
   readonly url?: string | undefined
@@ -22,7 +23,9 @@ export function findDatabase(
     options.url === undefined ? urlFromEnvironment(environment) : readDatabaseURL(options.url, '--url')
   const kind = KINDS.find(({ protocols }) => protocols.includes(url.protocol))
   if (!kind) {
-    const known = KINDS.flatMap(({ protocols }) => protocols).map((protocol) => `${protocol}//`)
+    const known = KINDS.flatMap(({ protocols }) => protocols).map((protocol) =>
+      protocol === 'sqlite:' ? protocol : `${protocol}//`,
+    )
     throw new UsageError(`Unsupported database URL: ${url.protocol}// (supported: ${known.join(', ')}).`)
   }
   for (const other of ['schema', 'prefix'] as const) {
@@ -38,7 +41,7 @@ export function findDatabase(
 }
 
 function urlFromEnvironment(environment: Readonly<Record<string, string | undefined>>): DatabaseURL {
-  const variables = KINDS.map(({ variable }) => variable)
+  const variables = [...new Set(KINDS.map(({ variable }) => variable))]
   const [first, second] = variables.filter((variable) => environment[variable])
   if (first === undefined) {
     throw new UsageError(

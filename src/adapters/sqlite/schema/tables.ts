@@ -36,6 +36,14 @@ const SCHEMA_VERSION: Table = {
   indexes: [],
 }
 
+/** Returns the two indexes of a list by a date: of all scopes, and of one. */
+function datedIndexes(name: string, date: string, condition: string): Index[] {
+  return [
+    { name: `objects_${name}`, definition: `(${date}, id) WHERE ${condition}` },
+    { name: `objects_scope_${name}`, definition: `(scope, ${date}, id) WHERE ${condition}` },
+  ]
+}
+
 /** Objects: pending (an upload in progress), active or deleted (history). Dates are milliseconds since 1970. */
 export const OBJECTS: Table = {
   name: 'objects',
@@ -64,6 +72,13 @@ export const OBJECTS: Table = {
     deleted_at: DATE,
     // The expires_at of the reservation. Until then, an upload URL may write to the storage_key.
     writable_until: `${DATE} NOT NULL`,
+    // The end of an active object.
+    temporary_until: DATE,
+    // Of a pending attempt that waits for a verdict. Its expires_at ends the time for the check.
+    arrived_at: DATE,
+    // The terms of a pending attempt.
+    temporary_seconds: 'INTEGER',
+    check_seconds: 'INTEGER',
   },
   options: 'STRICT',
   indexes: [
@@ -71,16 +86,21 @@ export const OBJECTS: Table = {
     { name: 'objects_live', definition: "(bucket, key, status) WHERE status <> 'deleted'", isUnique: true },
     { name: 'objects_history', definition: "(bucket, key, id) WHERE status = 'deleted'" },
     { name: 'objects_id', definition: "(id, status = 'deleted')" },
+    // The attempts that have replaced an object, which keeps its id.
+    {
+      name: 'objects_attempt',
+      definition: "(attempt_id) WHERE attempt_id <> id AND status = 'active'",
+    },
     { name: 'objects_by_scope', definition: '(scope, status, id)' },
     { name: 'objects_by_route', definition: '(scope, route, status, id) WHERE route IS NOT NULL' },
     {
       name: 'objects_stored',
       definition: "(bucket, coalesce(storage_key, key), status, key) WHERE status <> 'deleted'",
     },
-    { name: 'objects_expires_at', definition: '(expires_at, id) WHERE expires_at IS NOT NULL' },
-    { name: 'objects_scope_expires_at', definition: '(scope, expires_at, id) WHERE expires_at IS NOT NULL' },
-    { name: 'objects_deleted_at', definition: '(deleted_at, id) WHERE deleted_at IS NOT NULL' },
-    { name: 'objects_scope_deleted_at', definition: '(scope, deleted_at, id) WHERE deleted_at IS NOT NULL' },
+    ...datedIndexes('expires_at', 'expires_at', 'expires_at IS NOT NULL AND arrived_at IS NULL'),
+    ...datedIndexes('arrived', 'expires_at', 'arrived_at IS NOT NULL'),
+    ...datedIndexes('temporary_until', 'temporary_until', 'temporary_until IS NOT NULL'),
+    ...datedIndexes('deleted_at', 'deleted_at', 'deleted_at IS NOT NULL'),
   ],
 }
 
@@ -138,6 +158,8 @@ export const EVENTS: Table = {
     // JSON lists of the values of the rows.
     object: 'TEXT NOT NULL',
     previous: 'TEXT',
+    // Of a rejection.
+    reason: 'TEXT',
     created_at: `${DATE} NOT NULL`,
     due_at: `${DATE} NOT NULL`,
     is_oldest: 'INTEGER NOT NULL',
@@ -152,7 +174,25 @@ export const EVENTS: Table = {
   ],
 }
 
-export const TABLES: readonly Table[] = [SCHEMA_VERSION, OBJECTS, SCOPE_USAGE, LEFTOVERS, EVENTS]
+/** The verdicts of the last hour, which late confirms report, and older ones until the next verdict. */
+export const REJECTIONS: Table = {
+  name: 'rejections',
+  columns: {
+    attempt_id: 'TEXT PRIMARY KEY NOT NULL',
+    scope: 'TEXT NOT NULL',
+    bucket: 'TEXT NOT NULL',
+    key: 'TEXT NOT NULL',
+    rejected_at: `${DATE} NOT NULL`,
+    reason: 'TEXT',
+  },
+  options: 'STRICT, WITHOUT ROWID',
+  indexes: [
+    { name: 'rejections_rejected_at', definition: '(rejected_at)' },
+    { name: 'rejections_scope_rejected_at', definition: '(scope, rejected_at)' },
+  ],
+}
+
+export const TABLES: readonly Table[] = [SCHEMA_VERSION, OBJECTS, SCOPE_USAGE, LEFTOVERS, EVENTS, REJECTIONS]
 
 /** Returns the statement that creates a table, in the form in which SQLite keeps it. */
 export function tableText({ name, columns, options }: Table): string {
