@@ -37,6 +37,11 @@ const TOUCHED = [
     // Two minutes. Races and crashes wait for the night.
     runs: ['test/integration/mongo/conformance'],
   },
+  // The suite on node:sqlite waits for the night.
+  {
+    path: 'src/adapters/sqlite/',
+    runs: ['test/integration/sqlite/conformance', 'test/integration/sqlite/races.'],
+  },
   { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
   { path: 'src/client/', runs: ['test/package/toolchains', ...ENGINES] },
   { path: 'src/client/uploads/', runs: ['test/browser/many-files', 'test/browser/upload-pages'] },

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { lockFolder } from './folder-lock.mjs'
 
 /**
- * Opens the database for the records: the PostgreSQL server that DATABASE_URL names, or the MongoDB replica set that
+ * Opens the database for the records: the PostgreSQL server or the SQLite file that DATABASE_URL names, or the MongoDB replica set that
  * MONGODB_URL names, otherwise PGlite (PostgreSQL inside this process) with its files in the given folder. `client` is an
- * adapter for `db()`; the rest of the demo is the same for all three.
+ * adapter for `db()`; the rest of the demo is the same for all.
  */
 export async function openDatabase(folder) {
   const database = await chosenDatabase(folder)
@@ -27,6 +27,7 @@ function chosenDatabase(folder) {
   if (DATABASE_URL && MONGODB_URL) {
     throw new Error('DATABASE_URL and MONGODB_URL are both set. Unset one of them.')
   }
+  if (/^sqlite:/i.test(DATABASE_URL ?? '')) return sqliteFile(DATABASE_URL)
   if (DATABASE_URL) return postgresServer(DATABASE_URL)
   if (MONGODB_URL) return mongoServer(MONGODB_URL)
   return embeddedPostgres(folder)
@@ -36,7 +37,7 @@ async function postgresServer(url) {
   // The driver also accepts paths of sockets, but it would connect to any scheme as if it were PostgreSQL.
   const [, scheme] = /^([a-z][\w+.-]*:\/\/)/i.exec(url) ?? []
   if (scheme && !/^(?:postgres(?:ql)?|socket):/i.test(scheme)) {
-    throw new Error(`DATABASE_URL must start with postgres:// or postgresql:// (got ${scheme}…).`)
+    throw new Error(`DATABASE_URL must start with postgres://, postgresql:// or sqlite: (got ${scheme}…).`)
   }
   // An application installs only the driver that it uses.
   const [{ default: pg }, { postgresAdapter }] = await Promise.all([import('pg'), import('@svc/db/postgres')])
@@ -52,6 +53,29 @@ async function postgresServer(url) {
     name: `the PostgreSQL server at ${withoutPassword(url)}`,
     client: postgresAdapter(pool, { events: true }),
     close: () => pool.end(),
+  }
+}
+
+/** `sqlite:./data.db` or `sqlite:///absolute/data.db`. */
+async function sqliteFile(url) {
+  const path = url.replace(/^sqlite:(?:\/\/(?=\/))?/i, '')
+  const [open, { sqliteAdapter }] = await Promise.all([sqliteLibrary(), import('@svc/db/sqlite')])
+  const database = open(path)
+  return {
+    name: `the SQLite file ${path}`,
+    client: sqliteAdapter(database, { events: true }),
+    close: async () => database.close(),
+  }
+}
+
+/** Node 22.13 and later have SQLite, others need better-sqlite3. */
+async function sqliteLibrary() {
+  try {
+    const { DatabaseSync } = await import('node:sqlite')
+    return (path) => new DatabaseSync(path)
+  } catch {
+    const { default: Database } = await import('better-sqlite3')
+    return (path) => new Database(path)
   }
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
  * Reads the settings that are plain values. All are optional:
  *   PORT                    default: the first free one from 3000; 0: any free port
  *   DATA_DIR                folder for records and bytes, unless the following settings name other stores
- *   DATABASE_URL            a PostgreSQL server for the records
+ *   DATABASE_URL            a PostgreSQL server for the records, or a file, as in sqlite:./data.db
  *   MONGODB_URL             or a MongoDB replica set for the records
  *   S3_ENDPOINT, S3_BUCKET  a bucket for the bytes; credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, region in
  *                           AWS_REGION (default us-east-1)

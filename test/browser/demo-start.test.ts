@@ -72,7 +72,7 @@ describe('npm start', () => {
     ],
     [
       { settings: { DATABASE_URL: 'mysql://ada:secret@h/files' } },
-      'DATABASE_URL must start with postgres:// or postgresql:// (got mysql://…).',
+      'DATABASE_URL must start with postgres://, postgresql:// or sqlite: (got mysql://…).',
     ],
     [
       { settings: { MONGODB_URL: 'mongo://ada:secret@h/files' } },

@@ -31,6 +31,7 @@ import { reportsChecks } from './reports.js'
 import { s3Checks } from './s3.js'
 import { sessionServerChecks } from './session-server.js'
 import { sharingChecks } from './sharing.js'
+import { sqliteChecks } from './sqlite.js'
 import { storagesChecks } from './storages.js'
 import { storeChecks } from './store.js'
 import { teamsChecks } from './teams.js'
@@ -73,6 +74,7 @@ export const checks: SnippetChecks = {
   ...s3Checks,
   ...sessionServerChecks,
   ...sharingChecks,
+  ...sqliteChecks,
   ...storagesChecks,
   ...storeChecks,
   ...teamsChecks,

@@ -1,0 +1,4 @@
+import { groups, isScripts } from '../../conformance-groups.js'
+import { conformanceOnSqlite } from './conformance.js'
+
+conformanceOnSqlite({ test: groups(isScripts), numRuns: 30 })
