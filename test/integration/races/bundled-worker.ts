@@ -21,6 +21,11 @@ const OPTIONAL_PARTS_OF_MONGODB = [
   'aws4',
 ]
 
+const OPTIONAL_PARTS_OF_KNEX = [
+  ...['better-sqlite3', 'sqlite3', 'mysql', 'mysql2', 'oracledb', 'tedious'],
+  ...['pg-query-stream', 'mariadb', 'mariadb/callback'],
+]
+
 /** Bundles a TypeScript file, so worker processes start without a loader. `alias` maps imported names to other files. */
 export async function bundleWorker(
   entry: string,
@@ -36,7 +41,7 @@ export async function bundleWorker(
     format: 'cjs',
     alias,
     // Optional modules, which some drivers load if they are installed.
-    external: ['pg-native', ...OPTIONAL_PARTS_OF_MONGODB],
+    external: ['pg-native', ...OPTIONAL_PARTS_OF_MONGODB, ...OPTIONAL_PARTS_OF_KNEX],
     logLevel: 'error',
   })
   return { file, remove: () => rmSync(folder, { recursive: true, force: true }) }
