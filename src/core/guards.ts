@@ -34,6 +34,11 @@ export interface GuardContext {
    * is not asked about again.
    */
   readonly replaces?: StorageObject | null
+  /**
+   * Of an upload: whether an upload of the caller at the key waits for its check, which the new one would end. `false` on a server
+   * without a route that has `check`.
+   */
+  readonly waiting?: boolean
 }
 
 /** Denies an operation by throwing: a `StorageError`, or your framework's 401, 403 or 404. Its result is ignored. */
@@ -109,7 +114,7 @@ export interface ObjectAccessGuardOptions {
    */
   readonly authorize?:
     ((object: StorageObject, context: AuthorizeContext) => boolean | Promise<boolean>) | null | undefined
-  /** `any` also accepts pending objects. Default `active`. */
+  /** `any` also accepts pending objects, but none whose bytes wait for their check. Default `active`. */
   readonly status?: 'active' | 'any' | null | undefined
 }
 
@@ -144,7 +149,8 @@ export function createObjectAccessGuard(
     const scope = await (authorize ? resolveScopeOnce : requireScope)(resolveScope, request)
     const input = { bucket, key, scope: authorize ? null : scope }
     const found = await (status === 'active' ? client.findActive(input) : client.find(input))
-    const object = found?.status === 'deleted' ? null : found
+    const isHidden = found?.status === 'deleted' || (found !== null && found.arrivedAt !== null)
+    const object = isHidden ? null : found
     if (!object || (!authorize && object.scope !== scope)) throw new StorageError('OBJECT_NOT_FOUND')
     try {
       if (!authorize || (await authorize(object, { ...context, scope, object })) === true) return object

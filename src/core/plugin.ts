@@ -9,7 +9,13 @@ import type {
   StorageObject,
 } from './store/records.js'
 import type { Report } from './reporter.js'
-import type { ConfirmInput, RemoveInput, ReserveInput, StorageObjectStore } from './store/contract.js'
+import type {
+  ConfirmInput,
+  RejectInput,
+  RemoveInput,
+  ReserveInput,
+  StorageObjectStore,
+} from './store/contract.js'
 
 /** What an owner changes of a record, with at least one field. `null` clears the metadata. */
 export interface RecordChange {
@@ -81,7 +87,7 @@ export interface ReadAccess {
 }
 
 /**
- * What the server needs from the plugin that keeps records. Its own three writes call the hooks, after the database has committed the
+ * What the server needs from the plugin that keeps records. Its own writes call the hooks, after the database has committed the
  * change. Those of `objects` call none. Calls of `s3.files` and of jobs have no request.
  */
 export interface RecordKeeper {
@@ -104,8 +110,10 @@ export interface RecordKeeper {
   quotaOf(scope: string, request?: Request): Promise<Quota | null>
   /** Reserves, then calls `onReserved`. */
   reserve(input: ReserveInput, request?: Request): Promise<StorageObject>
-  /** Confirms, then calls `onActivated`, unless an earlier call confirmed the object already. */
+  /** Confirms, then calls `onActivated`, unless an earlier call confirmed the object already or its bytes must be checked first. */
   confirm(input: ConfirmInput, request?: Request): Promise<StorageObject>
   /** Removes, then calls `onDeleted`, if there was an active object. */
   remove(input: RemoveInput, request?: Request): Promise<StorageObject | null>
+  /** Rejects an arrived attempt, then calls `onRejected`. */
+  reject(input: RejectInput): Promise<StorageObject>
 }

@@ -32,12 +32,14 @@ export function createRecordKeeper(
   async function callHook<Name extends keyof DbHooks>(
     name: Name,
     event: Parameters<NonNullable<DbHooks[Name]>>[0],
+    request?: Request,
   ): Promise<void> {
     const hook = hooks[name] as ((event: unknown) => unknown) | undefined
+    const given = request && { request }
     try {
-      await hook?.({ ...event, object: copyObject(event.object) })
+      await hook?.({ ...event, ...given, object: copyObject(event.object) })
     } catch (error) {
-      report(error, { ...(event.request && { request: event.request }), operation: name })
+      report(error, { ...given, operation: name })
     }
   }
 
@@ -75,14 +77,15 @@ export function createRecordKeeper(
 
     async reserve(input, request) {
       const object = await objects.reserve(input)
-      if (hooks.onReserved) await callHook('onReserved', { object, ...(request && { request }) })
+      if (hooks.onReserved) await callHook('onReserved', { object }, request)
       return object
     },
 
     async confirm(input, request) {
       const { row, isRepeat, replaced } = await confirm(input)
-      // The hook of a repeated confirm has run already.
-      if (!isRepeat) await callHook('onActivated', { object: row, replaced, ...(request && { request }) })
+      // The hook of a repeated confirm has run already, and that of an arrived attempt runs once it is accepted.
+      const isActivated = !isRepeat && row.status === 'active'
+      if (isActivated) await callHook('onActivated', { object: row, replaced }, request)
       changed?.(row)
       return row
     },
@@ -96,9 +99,16 @@ export function createRecordKeeper(
     async remove(input, request) {
       const object = await objects.remove(input)
       if (object && object.status !== 'pending') {
-        await callHook('onDeleted', { object, ...(request && { request }) })
+        await callHook('onDeleted', { object }, request)
         changed?.(object)
       }
+      return object
+    },
+
+    async reject(input) {
+      const object = await objects.reject(input)
+      await callHook('onRejected', { object, reason: input.reason ?? null })
+      changed?.(object)
       return object
     },
   }

@@ -7,7 +7,7 @@ import { EXPIRED, notFound } from './errors.js'
 import type { UploadKeys } from './keys.js'
 import { settleReservation, SETTLED_AT_ONCE } from './settle.js'
 import type { ServerDependencies } from '../dependencies.js'
-import { findOwnActive } from '../objects.js'
+import { findOwnActive, findOwnArrived } from '../objects.js'
 import type { RoutePolicy } from '../upload-routes/options.js'
 import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
 import { workThrough } from '../work-through.js'
@@ -47,6 +47,8 @@ export interface ReservationTerms {
   readonly seconds: number
   /** `null`: none. Left out: the quota of the scope. */
   readonly quota?: Quota | null
+  /** The time for the check of the bytes, in seconds. `null`: they are not checked. */
+  readonly checkSeconds: number | null
 }
 
 /** How many expired reservations one request may settle to free quota. */
@@ -80,6 +82,7 @@ export async function reserveUpload(
         overwrite: route.overwrite,
         quota,
         id,
+        checkSeconds: terms.checkSeconds,
       },
       context.request,
     )
@@ -94,15 +97,21 @@ export async function reserveUpload(
   }
 }
 
-/** @throws StorageError `KEY_CONFLICT` if the scope's own object has the key. Other scopes must not learn what has it. */
+/**
+ * @throws StorageError `KEY_CONFLICT` that says what has the key, if it is the scope's own object or upload. Other scopes must not learn
+ * it.
+ */
 async function refuseOverwrite(
   { records }: ServerDependencies,
   { route, key }: UploadRequest,
   scope: string,
 ): Promise<void> {
-  if (!(await findOwnActive(records, { bucket: route.bucket, key }, scope))) return
+  const at = { bucket: route.bucket, key }
+  const isActive = (await findOwnActive(records, at, scope)) !== null
+  if (!isActive && (await findOwnArrived(records, at, scope)) === null) return
+  const taken = isActive ? 'You have an object with this key' : 'A file of yours with this key is being checked'
   throw new StorageError('KEY_CONFLICT', {
-    message: `You have an object with this key, and the upload route ${shown(route.name)} does not allow overwrite.`,
+    message: `${taken}, and the upload route ${shown(route.name)} does not allow overwrite.`,
   })
 }
 

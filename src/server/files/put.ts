@@ -1,8 +1,10 @@
 import { StorageError } from '../../core/errors.js'
 import type { ObjectStorage, StoredPart } from '../../core/object-storage.js'
 import { refuseUnknownNames } from '../../core/store/inputs/fields.js'
+import { CHECK_SECONDS } from '../../core/store/inputs/verdicts.js'
 import type { Quota, StorageObject } from '../../core/store/records.js'
 import {
+  checkInteger,
   checkObject,
   checkQuota,
   checkSize,
@@ -78,7 +80,7 @@ async function putRequest(
   stop: LinkedAbort,
   onProgress: NonNullable<PutFileInput['onProgress']>,
 ): Promise<StorageObject> {
-  const { scope, size, contentType, quota } = request
+  const { scope, size, contentType, quota, checkSeconds } = request
   const sending: Sending = {
     source,
     size,
@@ -89,7 +91,7 @@ async function putRequest(
   }
   const storage = bytesStorage(dependencies.storage, sending.parts)
   const seconds = dependencies.records.pendingTtlSeconds
-  const terms = { scope, seconds, ...(quota && { quota }) }
+  const terms = { scope, seconds, checkSeconds, ...(quota && { quota }) }
   const reserved = await reserveUpload(dependencies, request, terms, CONTEXT)
   return storage.multipart
     ? putInParts({ ...dependencies, multipart: storage.multipart }, reserved, sending)
@@ -252,6 +254,8 @@ interface PutRequest extends UploadRequest {
   readonly scope: string
   /** `null`: the quota of the scope. */
   readonly quota: Quota | null
+  /** `null`: the bytes are not checked. */
+  readonly checkSeconds: number | null
 }
 
 const DEFAULT_TYPE = 'application/octet-stream'
@@ -271,8 +275,13 @@ async function readPutRequest(
   await checkAccepted(route, { contentType, size, maxSize: maxMultipartSize(multipart ?? {}), scope })
   const metadata = optional(input.metadata, checkMetadata)
   const quota = optional(input.quota, (given) => (given === false ? {} : checkQuota('quota', given)))
+  const checkSeconds = optional(input.checkSeconds, checkTime)
   const keys = await keysOf(route, scope, filename, input.key)
-  return { scope, route, filename, contentType, size, metadata, quota, ...keys }
+  return { scope, route, filename, contentType, size, metadata, quota, checkSeconds, ...keys }
+}
+
+function checkTime(seconds: unknown): number {
+  return checkInteger('checkSeconds', seconds, CHECK_SECONDS.min, CHECK_SECONDS.max)
 }
 
 function sizeOf({ size }: PutFileInput, source: ByteSource): number {
