@@ -1,6 +1,7 @@
 import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
 import { keyId } from '../../core/names.js'
+import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { Quota, StorageObject } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
@@ -73,7 +74,7 @@ export async function runTransfer(
   if (from === to) throw checks.error(`to must be another scope than from (got ${shown(to)}).`)
   const quota = checks.quota('quota', options.quota)
 
-  const { files: total } = await records.objects.getScopeUsage(from)
+  const { files: total, reservedFiles } = await records.objects.getScopeUsage(from)
   const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress, total })
   const { objects } = records
   let transferred = 0
@@ -91,11 +92,13 @@ export async function runTransfer(
   await run.process(rowsOfScope(objects, from, 'active'), transfer, (row, { status }) => {
     if (status === 'rejected') failed.add(keyId(row))
   })
-  const arrived = pagesOf<StorageObject>((after) =>
-    objects.listArrived({ scope: from, after, limit: PAGE_SIZE }),
-  )
-  await run.process(withoutKeys(arrived, failed), transfer)
+  // Those that would replace an object have failed with it.
+  if (reservedFiles > 0) await run.process(withoutKeys(arrivedOf(objects, from), failed), transfer)
   return { transferred, failed: run.failed, failures: run.failures }
+}
+
+function arrivedOf(objects: StorageObjectStore, scope: string) {
+  return pagesOf<StorageObject>((after) => objects.listArrived({ scope, after, limit: PAGE_SIZE }))
 }
 
 async function* withoutKeys(
