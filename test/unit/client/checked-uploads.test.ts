@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { timeUntilSettled } from './fake-time.js'
 import { large, lost, small, start, timed } from './faulty-server.js'
 import { startQueue } from './queue/queue-of-files.js'
 import { rejectionOf } from './rejection.js'
+import { useFakePauses } from './upload-in-parts/fake-pauses.js'
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-afterEach(() => void vi.useRealTimers())
+useFakePauses()
 
 const routes = { default: { check: true } }
 const KINDS = [
