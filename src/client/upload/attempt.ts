@@ -228,9 +228,7 @@ export function isGone(error: unknown): boolean {
  * doesn't know it may have been asked by another account.
  */
 export function isOver(error: unknown, { until }: KeptAttempt): boolean {
-  return (
-    hasEnded(error) || (isGone(error) && (isCode(error, 'VALIDATION_ERROR') || !(until > Date.now())))
-  )
+  return hasEnded(error) || (isGone(error) && (isCode(error, 'VALIDATION_ERROR') || !(until > Date.now())))
 }
 
 /**

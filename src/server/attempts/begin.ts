@@ -109,7 +109,9 @@ async function refuseOverwrite(
   const at = { bucket: route.bucket, key }
   const isActive = (await findOwnActive(records, at, scope)) !== null
   if (!isActive && (await findOwnArrived(records, at, scope)) === null) return
-  const taken = isActive ? 'You have an object with this key' : 'A file of yours with this key is being checked'
+  const taken = isActive
+    ? 'You have an object with this key'
+    : 'A file of yours with this key is being checked'
   throw new StorageError('KEY_CONFLICT', {
     message: `${taken}, and the upload route ${shown(route.name)} does not allow overwrite.`,
   })

@@ -149,7 +149,8 @@ export function confirmEndpoint(
       summary,
       answer: {
         status: 200,
-        description: 'The object. It is `pending` and `checking` if its bytes are checked before it is visible.',
+        description:
+          'The object. It is `pending` and `checking` if its bytes are checked before it is visible.',
         body: withProperties({ object: OBJECT }),
       },
       errors: [

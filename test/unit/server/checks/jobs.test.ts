@@ -11,7 +11,17 @@ import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../conformance/clock.js'
 import { begun, sent } from '../doors.js'
 import { around, BUCKET, bytesOfSize, cleanUpItems, errorOf, outcomesOf } from '../service.js'
-import { arrived, checkedService, DAY, KEY, olderVersion, OWNER, recorded, uploads, verdictOn } from './checked.js'
+import {
+  arrived,
+  checkedService,
+  DAY,
+  KEY,
+  olderVersion,
+  OWNER,
+  recorded,
+  uploads,
+  verdictOn,
+} from './checked.js'
 
 /** Returns the messages that were reported about checks. */
 async function told(service: ReturnType<typeof checkedService>): Promise<string[]> {
@@ -45,7 +55,9 @@ describe('cleanUp', () => {
       ...{ code: 'UPLOAD_REJECTED', params: { reason: 'no verdict' } },
     })
     const [late, over, ...more] = await told(service)
-    expect(late).toMatch(new RegExp(`^The upload ${row.id} in the bucket "files" has waited for its check since 2026`))
+    expect(late).toMatch(
+      new RegExp(`^The upload ${row.id} in the bucket "files" has waited for its check since 2026`),
+    )
     expect(over).toMatch(/The time for its check is over, so it was rejected\.$/)
     expect(more).toEqual([])
     service.clock.advance(48 * HOUR)

@@ -125,29 +125,32 @@ describe('files.put({ checkSeconds })', () => {
 })
 
 describe('accept', () => {
-  it.each(['another size', 'another ETag', 'no bytes'])('ends an upload that has %s by now', async (change) => {
-    const service = checkedService({
-      storage: (memory) => ({
-        ...memory,
-        async head(at) {
-          const stored = await memory.head(at)
-          if (!isChanged || !stored) return stored
-          if (change === 'no bytes') return null
-          return change === 'another size' ? { ...stored, size: 4 } : { ...stored, eTag: '"other"' }
-        },
-      }),
-    })
-    let isChanged = false
-    const older = await olderVersion(service)
-    const { row, attempt } = await arrived(service, { fill: 2 })
-    isChanged = true
-    await expect(service.s3.files.accept(verdictOn(row))).rejects.toMatchObject({ code: 'UPLOAD_MISMATCH' })
-    await expect(service.s3.files.accept(verdictOn(row))).rejects.toMatchObject(missing)
-    expect(await errorOf(await service.as(OWNER).confirm(attempt.object))).toMatchObject(missing)
-    expect(await recorded(service)).toEqual(['activated', 'arrived'])
-    expect(await service.objects.findActive({ bucket: BUCKET, key: KEY })).toEqual(older)
-    expect(await service.objects.checkUsage()).toEqual([])
-  })
+  it.each(['another size', 'another ETag', 'no bytes'])(
+    'ends an upload that has %s by now',
+    async (change) => {
+      const service = checkedService({
+        storage: (memory) => ({
+          ...memory,
+          async head(at) {
+            const stored = await memory.head(at)
+            if (!isChanged || !stored) return stored
+            if (change === 'no bytes') return null
+            return change === 'another size' ? { ...stored, size: 4 } : { ...stored, eTag: '"other"' }
+          },
+        }),
+      })
+      let isChanged = false
+      const older = await olderVersion(service)
+      const { row, attempt } = await arrived(service, { fill: 2 })
+      isChanged = true
+      await expect(service.s3.files.accept(verdictOn(row))).rejects.toMatchObject({ code: 'UPLOAD_MISMATCH' })
+      await expect(service.s3.files.accept(verdictOn(row))).rejects.toMatchObject(missing)
+      expect(await errorOf(await service.as(OWNER).confirm(attempt.object))).toMatchObject(missing)
+      expect(await recorded(service)).toEqual(['activated', 'arrived'])
+      expect(await service.objects.findActive({ bucket: BUCKET, key: KEY })).toEqual(older)
+      expect(await service.objects.checkUsage()).toEqual([])
+    },
+  )
 
   it('refuses an upload that has not arrived, one that was displaced, and one of another owner', async () => {
     const service = checkedService()
