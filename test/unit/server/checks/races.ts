@@ -7,24 +7,30 @@ import { BUCKET, bytesOfSize, type Service } from '../service.js'
 import { interceptCalls } from '../world.js'
 import { checkedService, KEY, OWNER } from './checked.js'
 
-/**
- * What may happen to a key at any time. An upload has begun and its bytes are there; the other steps concern the upload with this number,
- * modulo the number of uploads.
- */
-const STEPS = [
-  ...['upload', 'confirm', 'confirm', 'accept', 'reject', 'abort', 'delete', 'put', 'cleanUp'],
-  ...['endUploads', 'transfer', 'hour', 'week'],
-] as const
-type Step = (typeof STEPS)[number]
+/** What may happen to a key at any time, by how often it does. An `upload` begins and sends its bytes. */
+const STEPS = {
+  ...{ upload: 1, confirm: 8, accept: 3, reject: 2, abort: 1, delete: 1, put: 1 },
+  ...{ cleanUp: 3, endUploads: 3, transfer: 1, hour: 2, week: 1 },
+}
+type Step = keyof typeof STEPS
 
-/** Steps of a run at once, each with the number of its upload. */
-const groups = fc.array(
-  fc.array(fc.record({ step: fc.constantFrom(...STEPS), number: fc.nat(3), inParts: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 4,
-  }),
-  { minLength: 2, maxLength: 8 },
+const step = fc.oneof(
+  ...Object.entries(STEPS).map(([name, weight]) => ({ weight, arbitrary: fc.constant(name as Step) })),
 )
+
+/** Steps that happen at once, often after an upload has begun. `back` tells which upload they concern: mostly 0, the last one. */
+const groups = fc.array(
+  fc.record({
+    begin: fc.boolean(),
+    steps: fc.array(fc.record({ step, back: fc.constantFrom(0, 0, 0, 1, 2), inParts: fc.boolean() }), {
+      minLength: 1,
+      maxLength: 4,
+    }),
+  }),
+  { minLength: 4, maxLength: 10 },
+)
+type Groups = typeof groups extends fc.Arbitrary<infer Value> ? Value : never
+
 /** How many turns of the event loop each call of the store and the storage waits. */
 const pauses = fc.array(fc.nat(3), { minLength: 8, maxLength: 8 })
 
@@ -86,17 +92,12 @@ class Race {
     readonly clock: ManualClock,
   ) {}
 
-  async run(
-    groups: readonly (readonly {
-      readonly step: Step
-      readonly number: number
-      readonly inParts: boolean
-    }[])[],
-  ): Promise<void> {
-    for (const group of groups) {
+  async run(groups: Groups): Promise<void> {
+    for (const { begin, steps } of groups) {
+      if (begin) await this.#take('upload', undefined, steps[0]!.inParts)
       await Promise.all(
-        group.map(({ step, number, inParts }) =>
-          this.#take(step, this.#uploads[number % this.#uploads.length], inParts),
+        steps.map(({ step, back, inParts }) =>
+          this.#take(step, this.#uploads.at(-1 - back) ?? this.#uploads.at(-1), inParts),
         ),
       )
       await this.#check()
