@@ -17,7 +17,7 @@ import { expect, vi } from 'vitest'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 import { uploadTo } from '../store-programs.js'
-import { ask, clientOf, type HandlerProgram } from './app-client.js'
+import { clientOf, type HandlerProgram } from './app-client.js'
 import { withBucket } from './bucket-of-tests.js'
 
 interface ServerProgram extends HandlerProgram {

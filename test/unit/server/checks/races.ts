@@ -1,4 +1,4 @@
-import { cleanUp, endUploads, StorageError, transferScope, type StorageObjectStore } from '@svc/db'
+import { cleanUp, endUploads, transferScope, type StorageError, type StorageObjectStore } from '@svc/db'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { HOUR, ManualClock } from '../../../conformance/clock.js'
@@ -74,7 +74,11 @@ export async function checkRaces(
         }
         return call()
       })
-      const service = checkedService({ clock, objects: slow.objects(objects), storage: slow.storage })
+      const service = checkedService({
+        clock,
+        objects: slow.objects(objects),
+        storage: (memory) => slow.storage(memory),
+      })
       await new Race(service, objects, clock).run(groups)
     }),
     { numRuns, seed: 70 },
@@ -149,8 +153,14 @@ class Race {
         await transferScope(s3, { from: OWNER, to: 'user:2' })
         await transferScope(s3, { from: 'user:2', to: OWNER })
         return
+      default:
+        if (upload) await this.#takeFor(upload, step)
     }
-    if (!upload) return
+  }
+
+  async #takeFor(upload: Upload, step: 'confirm' | 'abort' | 'accept' | 'reject'): Promise<void> {
+    const { s3 } = this.service
+    const owner = this.service.as(OWNER)
     const { attempt, kind } = upload
     const { key, id: attemptId } = attempt.object
     switch (step) {
