@@ -47,6 +47,7 @@ const TOUCHED = [
   { path: 'src/client/uploads/', runs: ['test/browser/many-files', 'test/browser/upload-pages'] },
   { path: 'examples/uploads/', runs: ['test/browser/upload-pages'] },
   { path: 'src/server/', runs: ['test/unit/server'] },
+  { path: 'src/server/files/verdicts', runs: ['test/integration/readme/clamav'] },
   { path: 'src/server/http/reading', runs: ['test/browser/pictures-for-scripts'] },
   { path: 'src/storage/local/', runs: ['test/browser/seeking'] },
   {

@@ -393,6 +393,7 @@ FUNCTION release_v2(
   p_id uuid,
   p_scope text,
   p_upload_id text,
+  p_unless_arrived boolean,
   p_now timestamptz,
   OUT obj objects,
   OUT ends timestamptz

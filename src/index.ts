@@ -14,6 +14,7 @@ export type {
   MaxFileSizeFunction,
   MetadataFunction,
   UploadRoute,
+  CheckOptions,
 } from './server/upload-routes/options.js'
 export { db, type DbPlugin } from './core/db/db.js'
 export type {
@@ -22,6 +23,7 @@ export type {
   DbOptions,
   DbUpdateOptions,
   DeletedEvent,
+  RejectedEvent,
   QuotaSource,
   ReservedEvent,
 } from './core/db/options.js'

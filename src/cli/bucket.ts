@@ -6,6 +6,7 @@ import type { CleanUpContext } from '../server/jobs/clean-up.js'
 import type { JobContext } from '../server/jobs/job.js'
 import { LONGEST_URL_SECONDS } from '../server/url-terms.js'
 import { mapStorageErrors } from '../server/storage.js'
+import { LONGEST_URL_SECONDS } from '../server/url-terms.js'
 import { printable } from '../core/printable.js'
 import type * as S3Entry from '../storage/s3/s3-storage.js'
 import { loadDriver } from './databases/database-kinds.js'
@@ -96,12 +97,14 @@ export function contextOf(store: StorageObjectStore) {
       objects: store,
       remove: (input) => store.remove(input),
       confirm: (input) => store.confirm(input),
+      reject: (input) => store.reject(input),
     },
+    uploadSeconds: LONGEST_URL_SECONDS,
     report: () => undefined,
     now: () => new Date(),
     uploadSeconds: LONGEST_URL_SECONDS,
     events: null,
-  } satisfies Omit<CleanUpContext, 'storage' | 'download'>
+  } satisfies Omit<CleanUpContext, 'storage' | 'download' | 'checkReport'>
 }
 
 type CommandContext = ReturnType<typeof contextOf> & Pick<JobContext, 'storage'>

@@ -1,4 +1,5 @@
 import { runCli } from './cli.js'
+import { addArrived } from './commands/arrived.js'
 import { addCheckStorage } from './commands/check-storage.js'
 import { addCleanUp } from './commands/clean-up.js'
 import { addDoctor } from './commands/doctor.js'
@@ -32,6 +33,7 @@ const COMMANDS = [
   addCleanUp,
   addCheckUsage,
   addRepairUsage,
+  addArrived,
   addEvents,
   addLeftovers,
   addPurgeExpired,

@@ -35,6 +35,11 @@ export interface GuardContext {
    * is not asked about again.
    */
   readonly replaces?: StorageObject | null
+  /**
+   * Of an upload: whether an upload of the caller at the key waits for its check, which the new one would end. `false` on a server
+   * without a route that has `check`.
+   */
+  readonly waiting?: boolean
 }
 
 /** Denies an operation by throwing: a `StorageError`, or your framework's 401, 403 or 404. Its result is ignored. */
@@ -110,7 +115,7 @@ export interface ObjectAccessGuardOptions {
    */
   readonly authorize?:
     ((object: StorageObject, context: AuthorizeContext) => boolean | Promise<boolean>) | null | undefined
-  /** `any` also accepts pending objects. Default `active`. */
+  /** `any` also accepts pending objects, but none whose bytes wait for their check. Default `active`. */
   readonly status?: 'active' | 'any' | null | undefined
   /** Returns the current time, because an object past its end is missing. Default: the system clock. */
   readonly now?: (() => Date) | null | undefined
@@ -151,7 +156,8 @@ export function createObjectAccessGuard(
     // An object past its end is missing, but hides no upload in progress at its key.
     const isGone = found ? isPastEnd(found, now()) : false
     const live = !isGone ? found : status === 'any' ? await client.findPending(input) : null
-    const object = live?.status === 'deleted' ? null : live
+    const isHidden = live?.status === 'deleted' || (live !== null && live.arrivedAt !== null)
+    const object = isHidden ? null : live
     if (!object || (!authorize && object.scope !== scope)) throw new StorageError('OBJECT_NOT_FOUND')
     try {
       if (!authorize || (await authorize(object, { ...context, scope, object })) === true) return object

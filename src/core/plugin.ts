@@ -9,7 +9,13 @@ import type {
   StorageObject,
 } from './store/records.js'
 import type { Report } from './reporter.js'
-import type { ConfirmInput, RemoveInput, ReserveInput, StorageObjectStore } from './store/contract.js'
+import type {
+  ConfirmInput,
+  RejectInput,
+  RemoveInput,
+  ReserveInput,
+  StorageObjectStore,
+} from './store/contract.js'
 
 /** What changes of a record on behalf of its owner, with at least one field. `null` clears the metadata. */
 export interface RecordChange {
@@ -106,7 +112,7 @@ export interface RecordKeeper {
   quotaOf(scope: string, request?: Request): Promise<Quota | null>
   /** Reserves, then calls `onReserved`. */
   reserve(input: ReserveInput, request?: Request): Promise<StorageObject>
-  /** Confirms, then calls `onActivated`, unless an earlier call confirmed the object already. */
+  /** Confirms, then calls `onActivated`, unless an earlier call confirmed the object already or its bytes must be checked first. */
   confirm(input: ConfirmInput, request?: Request): Promise<StorageObject>
   /** Removes, then calls `onDeleted`, if there was an active object. */
   remove(input: RemoveInput, request?: Request): Promise<StorageObject | null>
@@ -119,4 +125,6 @@ export interface RecordKeeper {
     rows: readonly StorageObject[],
     onError: (error: unknown) => void,
   ): Promise<readonly StorageObject[]>
+  /** Rejects an arrived attempt, then calls `onRejected`. */
+  reject(input: RejectInput): Promise<StorageObject>
 }

@@ -7,6 +7,7 @@ import { refusedPutReport } from './attempts/refused-puts.js'
 import { createClose, type Close } from './close.js'
 import { EventRunner } from './events/runner.js'
 import { createFiles, type ServerFiles } from './files/files.js'
+import { createCheckReport } from './jobs/overdue-checks.js'
 import { deleteEndpoint } from './http/delete.js'
 import { multipartEndpoints } from './http/multipart.js'
 import { readingEndpoints } from './http/reading.js'
@@ -89,6 +90,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   const dependencies: ServerDependencies = {
     ...{ storage, records, bucket, buckets, download, uploadSeconds, report, now, events },
     reportRefusedPut: refusedPutReport(report, now, storage),
+    checkReport: createCheckReport(report, now),
   }
 
   const handler = createHandler({

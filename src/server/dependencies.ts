@@ -4,6 +4,7 @@ import type { Report } from '../core/reporter.js'
 import type { StorageObject } from '../core/store/records.js'
 import type { refusedPutReport } from './attempts/refused-puts.js'
 import type { EventRunner } from './events/runner.js'
+import type { CheckReport } from './jobs/overdue-checks.js'
 
 export interface DownloadLifetimes {
   /** Returns the lifetime of a URL in whole seconds. @throws StorageError `INTERNAL_ERROR` */
@@ -25,6 +26,7 @@ export interface ServerDependencies {
   readonly uploadSeconds: number
   readonly report: Report
   readonly reportRefusedPut: ReturnType<typeof refusedPutReport>
+  readonly checkReport: CheckReport
   readonly now: () => Date
   /** `null` without `onEvent`. */
   readonly events: EventRunner | null

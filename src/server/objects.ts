@@ -16,6 +16,16 @@ export async function findOwnActive(
   return active?.scope === scope ? active : null
 }
 
+/** Returns the attempt of this owner at a key whose bytes wait for their check, or `null`. */
+export async function findOwnArrived(
+  { objects }: Pick<RecordKeeper, 'objects'>,
+  { bucket, key }: ObjectReference,
+  scope: string,
+): Promise<StorageObject | null> {
+  const pending = await objects.findPending({ bucket, key, scope })
+  return pending?.scope === scope && pending.arrivedAt !== null ? pending : null
+}
+
 /** Removes the object or pending upload at a key: first the row, then its bytes. Returns the removed row, or `null`. */
 export async function removeObject(
   dependencies: ServerDependencies,
@@ -39,8 +49,8 @@ export async function removeBytes(
   context: ErrorContext,
 ): Promise<void> {
   if (row.storageKey === null) return
-  // Only an object that was active can have a download URL.
-  const writableUntil = row.confirmedAt && uploadURLEnd(row, uploadSeconds, now())
+  // Only an object that was active, or has arrived, can have a download URL.
+  const writableUntil = (row.confirmedAt ?? row.arrivedAt) && uploadURLEnd(row, uploadSeconds, now())
   try {
     await storage.remove({ ...bytesOf(row), writableUntil, eTag: row.eTag })
   } catch (error) {

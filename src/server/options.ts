@@ -12,7 +12,7 @@ import { shown } from '../core/store/validation/checks.js'
 import type { DownloadLifetimes } from './dependencies.js'
 import { DEFAULT_HANDLER_SECONDS, type EventHandler } from './events/delivery.js'
 import type { WaitUntil } from './events/background.js'
-import { routeTable, type UploadRoute } from './upload-routes/options.js'
+import { routeTable, type RouteTable, type UploadRoute } from './upload-routes/options.js'
 import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from './url-terms.js'
 
 export const checks = new OptionChecks('createS3Server')
@@ -142,8 +142,10 @@ export function serverPolicy(options: S3ServerOptions) {
   const bucket = checks.text('bucket', options.bucket, 'bucket')
   const routes = routeTable(options.routes ?? { default: {} }, bucket)
   const further = bucketsOption(options.buckets ?? [])
+  const storage = storageOption(options.storage)
+  refuseChecks(storage, routes)
   return {
-    storage: storageOption(options.storage),
+    storage,
     bucket,
     /** Every bucket that the server knows. */
     buckets: new Set([bucket, ...[...routes.values()].map((route) => route.bucket), ...further]),
@@ -179,6 +181,16 @@ function storageOption(storage: ObjectStorage): ObjectStorage {
     throw checks.error('storage.multipart must implement every method of MultipartStorage, or be omitted.')
   }
   return storage
+}
+
+/** A URL that can write again could replace bytes after their check. @throws TypeError that names the route. */
+function refuseChecks({ createOnly }: ObjectStorage, routes: RouteTable): void {
+  const checking = [...routes.values()].find(({ checkSeconds }) => checkSeconds !== null)
+  if (createOnly !== false || !checking) return
+  throw checks.error(
+    `the upload route ${shown(checking.name)} can't have check, because the storage has createOnly: false, so upload URLs can ` +
+      'replace bytes after their check.',
+  )
 }
 
 function hasMethods<T extends object>(value: T, names: readonly (keyof T)[]): boolean {

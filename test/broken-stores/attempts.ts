@@ -14,6 +14,10 @@ import {
 } from './mutant.js'
 
 export const attemptMutants: Mutants = {
+  'ends an arrived attempt that a release leaves out': [
+    driverInput('release', (command) => ({ ...command, unlessArrived: false })),
+    'arrived attempts: stay where a release leaves them out, which ends others',
+  ],
   'replaces the upload id of an attempt': [
     driverResult('setUploadId', async (result, command, driver) => {
       const pending = await driver.findPending({ ...command, uploadId: null, scope: null })

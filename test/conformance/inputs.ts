@@ -144,6 +144,7 @@ export const INPUTS = {
     id: optional(types.attemptId, choices.attempt),
     scope: optional(types.name, rarely(choices.scope)),
     uploadId: optional(types.longName, rarely(choices.uploadId)),
+    unlessArrived: optional(types.boolean, literal(fc.constantFrom(null, null, true, false))),
   },
   remove: {
     atKey: keyChoice(null, 'active', 'pending', 'active'),

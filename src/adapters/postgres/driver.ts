@@ -135,7 +135,8 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     },
 
     async release(command) {
-      return { row: firstObject(await once(writes.release, valuesOf(ARGUMENTS.release, command))) }
+      const values = valuesOf(ARGUMENTS.release, { unlessArrived: false, ...command })
+      return { row: firstObject(await once(writes.release, values)) }
     },
     async remove(command) {
       return { row: firstObject(await once(writes.remove, valuesOf(ARGUMENTS.remove, command))) }

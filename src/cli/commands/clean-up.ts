@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import { StorageError } from '../../index.js'
 import { MAX_FAILURES, type JobFailure } from '../../server/jobs/job.js'
 import { CLEANED_AT_ONCE, runCleanUp, type CleanUpContext } from '../../server/jobs/clean-up.js'
+import { createCheckReport, type CheckReport } from '../../server/jobs/overdue-checks.js'
 import { bucketText, withBucket, withWriteOptions, type WriteOptions } from '../bucket.js'
 import { concurrencyOf, type Cli } from '../cli.js'
 import { EXIT, Interrupted, UsageError, type ExitCode } from '../exit.js'
@@ -54,9 +55,11 @@ export function addCleanUp(cli: Cli): void {
     return cli.withDatabase(
       async (session) => {
         const { every } = options
-        if (every === undefined) return cleanUpOnce(session, options)
+        const note = (error: unknown) => session.output.note((error as Error).message)
+        const checkReport = createCheckReport(note, () => new Date())
+        if (every === undefined) return cleanUpOnce(session, options, checkReport)
         for (;;) {
-          await untilFailure(session, () => cleanUpOnce(session, options))
+          await untilFailure(session, () => cleanUpOnce(session, options, checkReport))
           const { signal } = session.interruption
           await wait(every * 1000, null, { signal }).catch(() => null)
           await session.interruption.checkpoint()
@@ -78,7 +81,11 @@ async function untilFailure({ output, database }: Session, run: () => Promise<un
   }
 }
 
-async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Promise<ExitCode> {
+async function cleanUpOnce(
+  session: Session,
+  options: CleanUpCommandOptions,
+  checkReport: CheckReport,
+): Promise<ExitCode> {
   const { bucket: buckets, downloadExpiresIn: maxSeconds, concurrency } = options
   const endTemporary = options.temporary && endingOf(session, options.hard ? 'hard' : 'soft')
   const failed: JobFailure[] = []
@@ -95,7 +102,7 @@ async function cleanUpOnce(session: Session, options: CleanUpCommandOptions): Pr
       async (job) => {
         const counts = await runCleanUp(
           {
-            ...{ ...context, buckets, download: { maxSeconds }, report: noteIfPassedOver },
+            ...{ ...context, buckets, download: { maxSeconds }, report: noteIfPassedOver, checkReport },
             records: { ...context.records, ...(endTemporary && { endTemporary }) },
           },
           {

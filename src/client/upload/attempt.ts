@@ -228,10 +228,16 @@ export function isGone(error: unknown): boolean {
  * doesn't know it may have been asked by another account.
  */
 export function isOver(error: unknown, { until }: KeptAttempt): boolean {
-  return isGone(error) && (hasEnded(error) || isCode(error, 'VALIDATION_ERROR') || !(until > Date.now()))
+  return hasEnded(error) || (isGone(error) && (isCode(error, 'VALIDATION_ERROR') || !(until > Date.now())))
 }
 
-/** Returns whether the server says that it has ended an attempt, because the bucket no longer has its parts. */
+/**
+ * Returns whether the server says that it has ended an attempt, because its bytes have failed a check or the bucket no longer has its
+ * parts.
+ */
 function hasEnded(error: unknown): boolean {
-  return isCode(error, 'OBJECT_NOT_FOUND') && !!error.params && error.params['ended'] === true
+  return (
+    isCode(error, 'UPLOAD_REJECTED') ||
+    (isCode(error, 'OBJECT_NOT_FOUND') && !!error.params && error.params['ended'] === true)
+  )
 }

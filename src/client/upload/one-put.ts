@@ -82,7 +82,7 @@ export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
             statusOf(failure) === 403 ||
             (isCode(failure, 'NETWORK_ERROR') && !isCode(failure.cause, 'TIMEOUT')))
         // The API's own refusal follows from an earlier failure.
-        const isOwn = statusOf(error) && !isCode(error, 'UNEXPECTED_RESPONSE')
+        const isOwn = statusOf(error) && !isCode(error, 'UNEXPECTED_RESPONSE', 'UPLOAD_REJECTED')
         throw (isOwn && (failure || mismatch)) || error
       }
     }

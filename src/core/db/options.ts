@@ -22,6 +22,8 @@ export interface DbHooks {
   readonly onReserved?: ((event: ReservedEvent) => unknown) | null | undefined
   readonly onActivated?: ((event: ActivatedEvent) => unknown) | null | undefined
   readonly onDeleted?: ((event: DeletedEvent) => unknown) | null | undefined
+  /** An upload has failed its check, by `s3.files.reject`, or by `cleanUp` because there was no verdict in time. */
+  readonly onRejected?: ((event: RejectedEvent) => unknown) | null | undefined
 }
 
 export interface ReservedEvent {
@@ -42,6 +44,13 @@ export interface DeletedEvent {
   readonly object: StorageObject
   /** Absent if `s3.files` deleted the object, or if it came to its end. */
   readonly request?: Request
+}
+
+export interface RejectedEvent {
+  /** The pending row that has ended. Its bytes are being removed. */
+  readonly object: StorageObject
+  /** The reason of the verdict, or `null`. `cleanUp` gives `no verdict`. */
+  readonly reason: string | null
 }
 
 export const UPDATE_FIELDS = ['filename', 'metadata', 'contentType'] as const
@@ -108,7 +117,7 @@ const OPTIONS = namesOf<DbOptions>({
   ...{ onError: true, onOperation: true, now: true },
 })
 const UPDATE = namesOf<DbUpdateOptions>({ fields: true, guard: true })
-const HOOKS = namesOf<DbHooks>({ onReserved: true, onActivated: true, onDeleted: true })
+const HOOKS = namesOf<DbHooks>({ onReserved: true, onActivated: true, onDeleted: true, onRejected: true })
 
 const checks = new OptionChecks('db')
 

@@ -37,12 +37,14 @@ export function createRecordKeeper(
   async function callHook<Name extends keyof DbHooks>(
     name: Name,
     event: Parameters<NonNullable<DbHooks[Name]>>[0],
+    request?: Request,
   ): Promise<void> {
     const hook = hooks[name] as ((event: unknown) => unknown) | undefined
+    const given = request && { request }
     try {
-      await hook?.({ ...event, object: copyObject(event.object) })
+      await hook?.({ ...event, ...given, object: copyObject(event.object) })
     } catch (error) {
-      report(error, { ...(event.request && { request: event.request }), operation: name })
+      report(error, { ...given, operation: name })
     }
   }
 
@@ -80,14 +82,15 @@ export function createRecordKeeper(
 
     async reserve(input, request) {
       const object = await objects.reserve(input)
-      if (hooks.onReserved) await callHook('onReserved', { object, ...(request && { request }) })
+      if (hooks.onReserved) await callHook('onReserved', { object }, request)
       return object
     },
 
     async confirm(input, request) {
       const { row, isRepeat, replaced } = await confirm(input)
-      // The hook of a repeated confirm has run already.
-      if (!isRepeat) await callHook('onActivated', { object: row, replaced, ...(request && { request }) })
+      // The hook of a repeated confirm has run already, and that of an arrived attempt runs once it is accepted.
+      const isActivated = !isRepeat && row.status === 'active'
+      if (isActivated) await callHook('onActivated', { object: row, replaced }, request)
       changed?.(row)
       return row
     },
@@ -107,7 +110,7 @@ export function createRecordKeeper(
     async remove(input, request) {
       const object = await objects.remove(input)
       if (object && object.status !== 'pending') {
-        await callHook('onDeleted', { object, ...(request && { request }) })
+        await callHook('onDeleted', { object }, request)
         changed?.(object)
       }
       return object
@@ -126,6 +129,13 @@ export function createRecordKeeper(
       for (const object of removed) await callHook('onDeleted', { object })
       for (const object of [...removed, ...used]) changed?.(object)
       return removed
+    },
+
+    async reject(input) {
+      const object = await objects.reject(input)
+      await callHook('onRejected', { object, reason: input.reason ?? null })
+      changed?.(object)
+      return object
     },
   }
 }

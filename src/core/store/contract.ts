@@ -127,7 +127,7 @@ export interface StorageObjectStore {
    * @throws StorageError `OBJECT_NOT_FOUND` if the attempt has ended
    */
   setUploadId(input: inputs.SetUploadIdInput): Promise<StorageObject>
-  /** Ends an attempt without an object. Returns the row it removed, or `null`. */
+  /** Ends an attempt without an object, also an arrived one unless `unlessArrived` is set. Returns the row it removed, or `null`. */
   release(input: inputs.ReleaseInput): Promise<StorageObject | null>
   /** Removes the active row and a pending replacement. A key with only a pending row is released. Returns the removed row, or `null`. */
   remove(input: inputs.RemoveInput): Promise<StorageObject | null>

@@ -132,7 +132,8 @@ export interface StoreDriver {
   setUploadId(command: inputs.SetUploadIdCommand): Promise<outcomes.SetUploadIdOutcome>
   /**
    * Deletes the pending row of the key, if `id`, `scope` and `uploadId` match (`null` matches any). The active row stays.
-   * Returns the deleted row, or `null` if none matched. An expired row is deleted too, and an arrived one, without an event.
+   * Returns the deleted row, or `null` if none matched. An expired row is deleted too, and an arrived one, without an event. With
+   * `unlessArrived`, an arrived row does not match.
    */
   release(command: inputs.ReleaseCommand): Promise<outcomes.RowOutcome>
   /**

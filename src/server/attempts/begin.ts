@@ -7,7 +7,7 @@ import { EXPIRED, notFound } from './errors.js'
 import type { UploadKeys } from './keys.js'
 import { settleReservation, SETTLED_AT_ONCE } from './settle.js'
 import type { ServerDependencies } from '../dependencies.js'
-import { findOwnActive } from '../objects.js'
+import { findOwnActive, findOwnArrived } from '../objects.js'
 import { endedBy, ENDED_AT_ONCE, endTemporary, hasEnded } from '../temporary.js'
 import type { RoutePolicy } from '../upload-routes/options.js'
 import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
@@ -50,6 +50,8 @@ export interface ReservationTerms {
   readonly quota?: Quota | null
   /** `null` or left out: that of the route. */
   readonly temporarySeconds?: number | null
+  /** The time for the check of the bytes, in seconds. `null`: they are not checked. */
+  readonly checkSeconds: number | null
 }
 
 /** How many expired reservations one request may settle to free quota. */
@@ -86,6 +88,7 @@ export async function reserveUpload(
         overwrite: route.overwrite,
         quota,
         temporarySeconds: terms.temporarySeconds ?? route.temporarySeconds,
+        checkSeconds: terms.checkSeconds,
         id,
       },
       context.request,
@@ -112,7 +115,8 @@ export async function reserveUpload(
 
 /**
  * Ends the scope's own object at the key, if it is past its end. Returns whether the key may be free then.
- * @throws StorageError `KEY_CONFLICT` if an own object has the key that stays. Other scopes must not learn what has it.
+ * @throws StorageError `KEY_CONFLICT` that says what has the key, if it is the scope's own object that stays, or its upload. Other scopes
+ * must not learn what has it.
  */
 async function freeKey(
   dependencies: ServerDependencies,
@@ -120,13 +124,18 @@ async function freeKey(
   scope: string,
   context: ErrorContext,
 ): Promise<boolean> {
-  const own = await findOwnActive(dependencies.records, { bucket: route.bucket, key }, scope)
-  if (!own) return false
-  if (hasEnded(own, dependencies.now()) && (await endTemporary(dependencies, [own], context)).length > 0) {
-    return true
+  const { records, now } = dependencies
+  const at = { bucket: route.bucket, key }
+  const own = await findOwnActive(records, at, scope)
+  const arrived = await findOwnArrived(records, at, scope)
+  if (!own && !arrived) return false
+  if (own && hasEnded(own, now())) {
+    const ended = await endTemporary(dependencies, [own], context)
+    if (ended.length > 0 && !arrived) return true
   }
+  const taken = own ? 'You have an object with this key' : 'A file of yours with this key is being checked'
   throw new StorageError('KEY_CONFLICT', {
-    message: `You have an object with this key, and the upload route ${shown(route.name)} does not allow overwrite.`,
+    message: `${taken}, and the upload route ${shown(route.name)} does not allow overwrite.`,
   })
 }
 

@@ -28,7 +28,8 @@ export async function settleReservation(
       return records.confirm({ bucket, key, id, scope, size, eTag }).then(() => 'confirmed', goneIfEnded)
     }
   }
-  const released = await records.objects.release({ bucket, key, id, scope })
+  // The bytes may have arrived since. Their owner was told that they are safe.
+  const released = await records.objects.release({ bucket, key, id, scope, unlessArrived: true })
   return released ? 'released' : 'gone'
 }
 

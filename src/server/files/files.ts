@@ -8,14 +8,17 @@ import { CallerError } from './caller.js'
 import { downloadURL, getFile } from './get.js'
 import {
   DELETE_INPUT,
+  type AcceptFileInput,
   type DeleteFileInput,
   type DownloadURLInput,
   type FileURL,
   type GetFileInput,
   type OpenFile,
   type PutFileInput,
+  type RejectFileInput,
 } from './inputs.js'
 import { putFile } from './put.js'
+import { acceptFile, rejectFile } from './verdicts.js'
 
 /**
  * Reads and writes files without a browser, for jobs, imports, tests and pages that a server renders.
@@ -26,7 +29,7 @@ import { putFile } from './put.js'
  */
 export interface ServerFiles {
   /**
-   * Stores a file and returns its active row. Works like an upload: the route's `key`, `bucket`, `overwrite`, `maxFileSize` and
+   * Stores a file and returns its active row, or with `checkSeconds` the pending one. Works like an upload: the route's `key`, `bucket`, `overwrite`, `maxFileSize` and
    * `contentTypes` apply, and so does the quota. Needs less memory than three parts, each of 8 MiB for files of up to 78 GiB.
    *
    * If the body has another size (`UPLOAD_MISMATCH`), if it fails, or if the call is aborted, nothing is stored, and the body is
@@ -38,17 +41,35 @@ export interface ServerFiles {
    */
   put(input: PutFileInput): Promise<StorageObject>
   /**
-   * Returns an active object and a stream of its bytes. Rejects with `OBJECT_NOT_FOUND` if there is none. If the storage returns more or
+   * Returns an active object and a stream of its bytes, or with `arrived` an upload that waits for its check. Rejects with `OBJECT_NOT_FOUND` if there is none. If the storage returns more or
    * fewer bytes than were asked for, the stream fails with `STORAGE_UNAVAILABLE`.
    */
   get(input: GetFileInput): Promise<OpenFile>
   /**
-   * Returns a signed URL of an active object. Rejects with `OBJECT_NOT_FOUND` if there is none. If the URL lives longer than
+   * Returns a signed URL of an active object, or with `arrived` of an upload that waits for its check. Rejects with `OBJECT_NOT_FOUND` if there is none. If the URL lives longer than
    * `download.expiresIn`, a replacement of the object may end it early.
    *
    * @throws TypeError if the storage serves its own URLs and has no `baseURL`.
    */
   downloadURL(input: DownloadURLInput): Promise<FileURL>
+  /**
+   * Makes an upload active whose bytes have passed their check, in place of the object that it replaces, and returns the active row.
+   * A repeated call returns the same row. Looks at the bytes again: if they have changed or are gone, the upload ends, and the call
+   * rejects with `UPLOAD_MISMATCH`. Rejects with `OBJECT_NOT_FOUND` if the upload has not arrived, or has ended.
+   *
+   * @example
+   * await s3.files.accept({ key: object.key, attemptId: object.attemptId })
+   */
+  accept(input: AcceptFileInput): Promise<StorageObject>
+  /**
+   * Ends an upload whose bytes have failed their check, removes the bytes, and returns the pending row as it was. The object that it
+   * would have replaced stays. For an hour, the owner's client gets `UPLOAD_REJECTED` with the reason. Rejects with `OBJECT_NOT_FOUND`
+   * if the upload has not arrived, or has ended, also by an earlier verdict.
+   *
+   * @example
+   * await s3.files.reject({ key: object.key, attemptId: object.attemptId, reason: 'Contains a virus.' })
+   */
+  reject(input: RejectFileInput): Promise<StorageObject>
   /** Removes the object or pending upload at a key, and its bytes. Returns the removed row, or `null`. */
   delete(input: DeleteFileInput): Promise<StorageObject | null>
 }
@@ -70,6 +91,8 @@ export function createFiles(dependencies: ServerDependencies, routes: RouteTable
     put: (input) => run('files.put', () => putFile(dependencies, routes, input)),
     get: (input) => run('files.get', () => getFile(dependencies, input)),
     downloadURL: (input) => run('files.downloadURL', () => downloadURL(dependencies, input)),
+    accept: (input) => run('files.accept', () => acceptFile(dependencies, input)),
+    reject: (input) => run('files.reject', () => rejectFile(dependencies, input)),
     delete: (input) => run('files.delete', () => deleteFile(dependencies, input)),
   }
 }

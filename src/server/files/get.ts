@@ -14,6 +14,7 @@ import {
   checkText,
   invalid,
   optional,
+  shown,
   unknownField,
 } from '../../core/store/validation/checks.js'
 import { notFound } from '../attempts/errors.js'
@@ -140,7 +141,10 @@ function openBody(
   )
 }
 
-/** Signs a URL for the bytes of an active object, without asking any guard. */
+/** Longest lifetime of a URL of bytes that wait for their check, in seconds. */
+const UNCHECKED_URL_SECONDS = 900
+
+/** Signs a URL for the bytes of an active object, or of an arrived attempt, without asking any guard. */
 export async function downloadURL(
   dependencies: ServerDependencies,
   input: DownloadURLInput,
@@ -156,31 +160,47 @@ export async function downloadURL(
     )
   }
   const object = await findFile(dependencies, input)
-  const seconds =
+  const isArrived = object.status === 'pending'
+  const wanted =
     optional(input.expiresIn, (value) => checkInteger('expiresIn', value, 1, LONGEST_URL_SECONDS)) ??
     download.urlSecondsOf(object)
   const filename = optional(input.filename, (value) => checkText('filename', value))
   const disposition = checkOneOf('disposition', input.disposition ?? 'attachment', DISPOSITIONS)
+  const seconds = isArrived ? Math.min(wanted, UNCHECKED_URL_SECONDS) : wanted
   const expiresAt = notAfterEnd(secondsAfter(now(), seconds), object)
   const { url, ...signed } = await storage.signDownload({
     ...bytesOf(object),
     filename: filename ?? object.filename ?? object.key,
-    ...presentationOf(object.contentType, disposition),
+    // What nobody has checked yet must not run or show in a browser.
+    ...presentationOf(object.contentType, isArrived ? 'attachment' : disposition),
     expiresAt,
     serverURL: baseURL ?? '',
   })
   return { url, expiresAt: signed.expiresAt ?? expiresAt, object }
 }
 
-/** Returns the active object that a call names. @throws StorageError `VALIDATION_ERROR`, `OBJECT_NOT_FOUND` */
+/**
+ * Returns the active object, or the arrived attempt, that a call names.
+ * @throws StorageError `VALIDATION_ERROR`, `OBJECT_NOT_FOUND`
+ */
 async function findFile(
   { records, bucket: defaultBucket, now }: ServerDependencies,
-  input: Pick<GetFileInput, 'key' | 'bucket' | 'scope' | 'attemptId'>,
+  input: Pick<GetFileInput, 'key' | 'bucket' | 'scope' | 'attemptId' | 'arrived'>,
 ): Promise<StorageObject> {
   const { key, scope } = input
+  const { objects } = records
   const attemptId = optional(input.attemptId, (value) => checkAttemptId('attemptId', value))
-  const object = await records.objects.findActive({ bucket: input.bucket ?? defaultBucket, key, scope })
+  const isArrived = optional(input.arrived, checkArrived) ?? false
+  if (isArrived && attemptId === null) throw invalid('attemptId', 'must be given together with arrived.')
+  const at = { bucket: input.bucket ?? defaultBucket, key, scope }
+  const object = await (isArrived ? objects.findPending({ ...at, id: attemptId }) : objects.findActive(at))
   if (!object || object.scope !== (scope ?? object.scope) || isPastEnd(object, now())) throw notFound()
   if (object.attemptId !== (attemptId ?? object.attemptId)) throw notFound()
+  if (isArrived && object.arrivedAt === null) throw notFound()
   return object
+}
+
+function checkArrived(value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw invalid('arrived', `must be true or false (got ${shown(value)}).`)
 }

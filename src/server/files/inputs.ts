@@ -34,6 +34,11 @@ interface NewFile {
    * on a replacement of an object that stays. Default: that of the route.
    */
   readonly temporarySeconds?: number | null | undefined
+  /**
+   * Has the bytes checked before the object is active, within 60 to 2592000 seconds: the call returns the pending row, with
+   * `arrivedAt`, and `s3.files.accept` or `s3.files.reject` decides. Default: they are not checked, whatever the route says.
+   */
+  readonly checkSeconds?: number | null | undefined
   /** Called after each part. The call waits for it. */
   readonly onProgress?: ((progress: PutProgress) => unknown) | null | undefined
   /** Ends the call, which then rejects with the signal's reason. */
@@ -63,7 +68,13 @@ interface FileTarget {
   readonly attemptId?: string | null | undefined
 }
 
-export interface GetFileInput extends FileTarget {
+/** What names an upload whose bytes wait for their check. */
+interface ArrivedTarget {
+  /** `true`: the bytes of the upload `attemptId`, which wait for their check. Default: those of the active object. */
+  readonly arrived?: boolean | null | undefined
+}
+
+export interface GetFileInput extends FileTarget, ArrivedTarget {
   /**
    * Which bytes to return, the first and the last one, counted from 0. `end` may be left out and may be beyond the end of the
    * object. Default: all bytes.
@@ -80,14 +91,17 @@ export interface OpenFile {
   readonly body: ReadableStream<Uint8Array>
 }
 
-export interface DownloadURLInput extends FileTarget {
-  /** Lifetime in whole seconds, 1 to 604800 (7 days), cut at the end of a temporary object. Default: `download.expiresIn`, or 900. */
+export interface DownloadURLInput extends FileTarget, ArrivedTarget {
+  /**
+   * Lifetime in whole seconds, 1 to 604800 (7 days), cut at the end of a temporary object. Default: `download.expiresIn`, or 900. With
+   * `arrived`, 900 at most.
+   */
   readonly expiresIn?: number | null | undefined
   /** File name that browsers save the bytes under. Default: that of the object, or its key. */
   readonly filename?: string | null | undefined
   /**
    * `inline` shows images (no SVG), audio, video, PDF and plain text in the browser. Every other type is an `attachment`, which
-   * is the default.
+   * is the default, and the only one with `arrived`.
    */
   readonly disposition?: Disposition | null | undefined
 }
@@ -104,6 +118,26 @@ export interface DeleteFileInput extends FileTarget {
   readonly mode?: 'soft' | 'hard' | null | undefined
 }
 
+interface Verdict {
+  readonly key: string
+  /** The upload that has arrived. */
+  readonly attemptId: string
+  /** Default: the server's bucket. */
+  readonly bucket?: string | null | undefined
+  /** Only an upload of this owner. Default: of any owner. */
+  readonly scope?: string | null | undefined
+}
+
+export interface AcceptFileInput extends Verdict {
+  /** A media type in place of that of the upload. Default: that of the upload. */
+  readonly contentType?: string | null | undefined
+}
+
+export interface RejectFileInput extends Verdict {
+  /** Why, 1 to 500 characters. The owner's client gets it. Default: none. */
+  readonly reason?: string | null | undefined
+}
+
 const TARGET = { key: true, bucket: true, scope: true, attemptId: true } as const satisfies Record<
   keyof FileTarget,
   true
@@ -111,12 +145,20 @@ const TARGET = { key: true, bucket: true, scope: true, attemptId: true } as cons
 export const PUT_INPUT = inputNames(
   namesOf<PutFileInput>({
     ...{ scope: true, filename: true, route: true, contentType: true, key: true, metadata: true },
-    ...{ quota: true, onProgress: true, signal: true, body: true, size: true, temporarySeconds: true },
+    ...{ quota: true, temporarySeconds: true, checkSeconds: true },
+    ...{ onProgress: true, signal: true, body: true, size: true },
   }),
 )
-export const GET_INPUT = inputNames(namesOf<GetFileInput>({ ...TARGET, range: true, signal: true }))
+export const GET_INPUT = inputNames(
+  namesOf<GetFileInput>({ ...TARGET, range: true, signal: true, arrived: true }),
+)
 export const RANGE_NAMES = namesOf<ByteRange>({ start: true, end: true })
 export const URL_INPUT = inputNames(
-  namesOf<DownloadURLInput>({ ...TARGET, expiresIn: true, filename: true, disposition: true }),
+  namesOf<DownloadURLInput>({
+    ...TARGET,
+    ...{ expiresIn: true, filename: true, disposition: true, arrived: true },
+  }),
 )
+export const ACCEPT_INPUT = inputNames(namesOf<AcceptFileInput>({ ...TARGET, contentType: true }))
+export const REJECT_INPUT = inputNames(namesOf<RejectFileInput>({ ...TARGET, reason: true }))
 export const DELETE_INPUT = inputNames(namesOf<DeleteFileInput>({ ...TARGET, mode: true }))

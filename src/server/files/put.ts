@@ -2,6 +2,7 @@ import { StorageError } from '../../core/errors.js'
 import type { ObjectStorage, StoredPart } from '../../core/object-storage.js'
 import { refuseUnknownNames } from '../../core/store/inputs/fields.js'
 import { MAX_TEMPORARY_SECONDS } from '../../core/store/inputs/temporary.js'
+import { CHECK_SECONDS } from '../../core/store/inputs/verdicts.js'
 import type { Quota, StorageObject } from '../../core/store/records.js'
 import {
   checkInteger,
@@ -80,7 +81,7 @@ async function putRequest(
   stop: LinkedAbort,
   onProgress: NonNullable<PutFileInput['onProgress']>,
 ): Promise<StorageObject> {
-  const { scope, size, contentType, quota, temporarySeconds } = request
+  const { scope, size, contentType, quota, temporarySeconds, checkSeconds } = request
   const sending: Sending = {
     source,
     size,
@@ -91,7 +92,7 @@ async function putRequest(
   }
   const storage = bytesStorage(dependencies.storage, sending.parts)
   const seconds = dependencies.records.pendingTtlSeconds
-  const terms = { scope, seconds, temporarySeconds, ...(quota && { quota }) }
+  const terms = { scope, seconds, temporarySeconds, checkSeconds, ...(quota && { quota }) }
   const reserved = await reserveUpload(dependencies, request, terms, CONTEXT)
   return storage.multipart
     ? putInParts({ ...dependencies, multipart: storage.multipart }, reserved, sending)
@@ -256,6 +257,8 @@ interface PutRequest extends UploadRequest {
   readonly quota: Quota | null
   /** `null`: that of the route. */
   readonly temporarySeconds: number | null
+  /** `null`: the bytes are not checked. */
+  readonly checkSeconds: number | null
 }
 
 const DEFAULT_TYPE = 'application/octet-stream'
@@ -278,8 +281,12 @@ async function readPutRequest(
   const temporarySeconds = optional(input.temporarySeconds, (value) =>
     checkInteger('temporarySeconds', value, 1, MAX_TEMPORARY_SECONDS),
   )
+  const checkSeconds = optional(input.checkSeconds, (value) =>
+    checkInteger('checkSeconds', value, CHECK_SECONDS.min, CHECK_SECONDS.max),
+  )
   const keys = await keysOf(route, scope, filename, input.key)
-  return { scope, route, filename, contentType, size, metadata, quota, temporarySeconds, ...keys }
+  const terms = { quota, temporarySeconds, checkSeconds }
+  return { scope, route, filename, contentType, size, metadata, ...terms, ...keys }
 }
 
 function sizeOf({ size }: PutFileInput, source: ByteSource): number {

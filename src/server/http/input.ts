@@ -17,10 +17,10 @@ import { isPastEnd } from '../../core/store/lifecycle/change.js'
 import type { ObjectMetadata, StorageObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 import type { UploadRequest } from '../attempts/begin.js'
-import { attemptNotFound } from '../attempts/errors.js'
+import { attemptNotFound, goneAttempt } from '../attempts/errors.js'
 import type { RefusedPut } from '../attempts/refused-puts.js'
 import type { ServerDependencies } from '../dependencies.js'
-import { findOwnActive } from '../objects.js'
+import { findOwnActive, findOwnArrived } from '../objects.js'
 import { checkMediaType } from '../../core/http/media-type.js'
 import { checkAccepted, routeOf } from '../upload-routes/acceptance.js'
 import { buildKeys, buildMetadata } from '../upload-routes/functions.js'
@@ -156,26 +156,38 @@ type AttemptReference = ReadOf<ReturnType<typeof attemptFields>> & { readonly up
 /** Returns the pending row of an attempt. @throws StorageError `OBJECT_NOT_FOUND`, also for another scope's row. */
 export async function ownPending(records: RecordKeeper, attempt: AttemptReference, scope: string) {
   const pending = await findPending(records, attempt, scope)
-  if (!pending) throw attemptNotFound()
-  return pending
+  if (pending?.isNamed) return pending.row
+  throw attemptNotFound()
 }
 
-/** Returns the pending row of an attempt, or the object that it became. @throws StorageError `OBJECT_NOT_FOUND` */
+/** Returns the row of an attempt whose bytes may still arrive. @throws StorageError `OBJECT_NOT_FOUND` */
+export async function ownUnfinished(records: RecordKeeper, attempt: AttemptReference, scope: string) {
+  const row = await ownPending(records, attempt, scope)
+  if (row.arrivedAt === null) return row
+  throw attemptNotFound()
+}
+
+/**
+ * Returns the pending row of an attempt, or the object that it became.
+ * @throws StorageError `UPLOAD_REJECTED`, `OBJECT_NOT_FOUND`
+ */
 export async function ownAttempt(records: RecordKeeper, attempt: AttemptReference, scope: string) {
   const pending = await findPending(records, attempt, scope)
-  if (pending) return pending
+  if (pending?.isNamed) return pending.row
   const active = await findOwnActive(records, attempt, scope)
-  if (active?.attemptId !== attempt.id) throw attemptNotFound()
-  return active
+  if (active?.attemptId === attempt.id) return active
+  throw pending ? attemptNotFound() : await goneAttempt(records, attempt, scope)
 }
 
+/** Returns the pending row with this id, and whether the upload id is right as well. An attempt that has arrived has none any more. */
 async function findPending(
   { objects }: RecordKeeper,
   { bucket, key, id, uploadId }: AttemptReference,
   scope: string,
-): Promise<StorageObject | null> {
-  const pending = await objects.findPending({ bucket, key, id, uploadId, scope })
-  return pending?.scope === scope && pending.uploadId === (uploadId ?? null) ? pending : null
+): Promise<{ readonly row: StorageObject; readonly isNamed: boolean } | null> {
+  const row = await objects.findPending({ bucket, key, id, scope })
+  if (row?.scope !== scope) return null
+  return { row, isNamed: row.arrivedAt !== null || row.uploadId === (uploadId ?? null) }
 }
 
 /** What the upload would change. */
@@ -183,6 +195,8 @@ interface StartSubject {
   readonly route: string
   /** The caller's active object at the key, if guards need to know. */
   readonly replaces: StorageObject | null
+  /** Whether an upload of the caller at the key waits for its check, if guards need to know. */
+  readonly isWaiting: boolean
 }
 
 /** What the requests that start uploads differ in. */
@@ -201,6 +215,7 @@ export function startSteps(
   { guards, isMultipart, maxSize }: Start,
 ) {
   const guardsOf = (route: RoutePolicy) => [...guards, route.guard].filter((guard) => guard != null)
+  const hasChecks = [...routes.values()].some(({ checkSeconds }) => checkSeconds !== null)
   return {
     body: uploadFields(routes),
     parse: (sent: SentValues, call: Call) => readUploadRequest(routes, maxSize, sent, call),
@@ -209,18 +224,23 @@ export function startSteps(
       // Only guards need to know, and a random key is new.
       const mayReplace = route.overwrite && route.key !== null && guardsOf(route).length > 0
       const at = { bucket: route.bucket, key }
-      const own = mayReplace ? await findOwnActive(records, at, scope) : null
-      return { route: route.name, replaces: own && !isPastEnd(own, now()) ? own : null }
+      if (!mayReplace) return { route: route.name, replaces: null, isWaiting: false }
+      const [own, arrived] = await Promise.all([
+        findOwnActive(records, at, scope),
+        hasChecks ? findOwnArrived(records, at, scope) : null,
+      ])
+      const replaces = own && !isPastEnd(own, now()) ? own : null
+      return { route: route.name, replaces, isWaiting: arrived !== null }
     },
     guard(
       { route, key, size, filename, contentType, sentMetadata }: StartRequest,
-      { replaces }: StartSubject,
+      { replaces, isWaiting }: StartSubject,
     ): GuardPlan {
       return {
         guards: guardsOf(route),
         context: {
           ...{ bucket: route.bucket, key, route: route.name, size, filename, contentType },
-          ...{ metadata: sentMetadata, multipart: isMultipart, replaces },
+          ...{ metadata: sentMetadata, multipart: isMultipart, replaces, waiting: isWaiting },
         },
       }
     },

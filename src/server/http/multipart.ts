@@ -15,7 +15,7 @@ import type { MultipartDependencies } from '../dependencies.js'
 import { beginMultipart, maxMultipartSize, partsOf } from '../attempts/parts.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../upload-routes/options.js'
-import { failure, multipartFields, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
+import { failure, multipartFields, ownUnfinished, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
 import { abortEndpoint, confirmEndpoint } from './uploads.js'
 
 const MAX_URLS = 100
@@ -98,7 +98,8 @@ function beginEndpoint(
     }),
     async act(upload, _, { request, scope }) {
       const context = { request, operation }
-      const terms = { scope, seconds: records.pendingTtlSeconds }
+      const { checkSeconds } = upload.route
+      const terms = { scope, seconds: records.pendingTtlSeconds, checkSeconds }
       const reserved = await reserveUpload(dependencies, upload, terms, context)
       const row = await beginMultipart(dependencies, reserved, upload.contentType, context, request.signal)
       const { uploadId } = row
@@ -136,7 +137,7 @@ function signPartsEndpoint(dependencies: MultipartDependencies, policy: Operatio
       },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
     }),
-    own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
+    own: (attempt, { scope }) => ownUnfinished(dependencies.records, attempt, scope),
     async act({ partNumbers: wanted, uploadId }, row, call) {
       const expiresAt = urlExpiry(row, policy.urlSeconds, now())
       const size = row.declaredSize ?? 0
@@ -195,7 +196,7 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
       },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
     }),
-    own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
+    own: (attempt, { scope }) => ownUnfinished(dependencies.records, attempt, scope),
     async act({ after: last, uploadId, failure }, row, { request }) {
       dependencies.reportRefusedPut(row, failure, request)
       const at = { ...bytesOf(row, request), uploadId }

@@ -10,7 +10,7 @@ import {
 } from '../attempts/begin.js'
 import { confirmUpload } from '../attempts/confirm.js'
 import { attemptNotFound } from '../attempts/errors.js'
-import { abortMultipartUpload } from '../objects.js'
+import { abortMultipartUpload, removeBytes } from '../objects.js'
 import { completeInBucket } from '../attempts/parts.js'
 import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
@@ -82,7 +82,8 @@ function uploadEndpoint(dependencies: ServerDependencies, policy: OperationPolic
       const { pendingTtlSeconds } = dependencies.records
       const seconds = uploadReservationSeconds(upload.size, policy.urlSeconds, pendingTtlSeconds)
       const context = { request: call.request, operation }
-      const row = await reserveUpload(dependencies, upload, { scope: call.scope, seconds }, context)
+      const terms = { scope: call.scope, seconds, checkSeconds: upload.route.checkSeconds }
+      const row = await reserveUpload(dependencies, upload, terms, context)
       const signed = await releaseOnFailure(dependencies, row, context, () =>
         signUpload(dependencies, row, upload, policy.urlSeconds, call),
       )
@@ -129,7 +130,7 @@ export function confirmEndpoint(
 ): Endpoint {
   const { records, storage, now } = dependencies
   async function confirmed(row: StorageObject, request: Request): Promise<StorageObject> {
-    if (row.status === 'active') return row
+    if (row.status === 'active' || row.arrivedAt !== null) return row
     const { uploadId } = row
     // Without the signal of the request, because all bytes have been sent: the rest continues after the client disconnects.
     const isTaken =
@@ -146,8 +147,16 @@ export function confirmEndpoint(
     body: fields,
     describe: () => ({
       summary,
-      answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
-      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
+      answer: {
+        status: 200,
+        description:
+          'The object. It is `pending` and `checking` if its bytes are checked before it is visible.',
+        body: withProperties({ object: OBJECT }),
+      },
+      errors: [
+        ...(['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH'] as const),
+        ...(['UPLOAD_REJECTED', 'STORAGE_UNAVAILABLE'] as const),
+      ],
     }),
     own: (attempt, { scope }) => ownAttempt(records, attempt, scope),
     async act(_, row, { request }) {
@@ -159,7 +168,10 @@ export function confirmEndpoint(
   })
 }
 
-/** Creates the endpoint that ends an upload: first the row, then its parts. `cleanUp` removes what is still in the bucket. */
+/**
+ * Creates the endpoint that ends an upload: first the row, then its parts, or its bytes if all have arrived. `cleanUp` removes what is
+ * still in the bucket.
+ */
 export function abortEndpoint(
   dependencies: ServerDependencies,
   { path, operation, fields, summary }: AttemptEnd,
@@ -176,11 +188,15 @@ export function abortEndpoint(
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
     own: (attempt, { scope }) => ownPending(records, attempt, scope),
-    async act({ failure, ...attempt }, row, { scope, request }) {
+    async act({ failure }, row, { scope, request }) {
       reportRefusedPut(row, failure, request)
-      const released = await records.objects.release({ ...attempt, scope })
+      const { bucket, key, id } = row
+      // Without the upload id, which an attempt loses when it arrives. An object that it has become stays.
+      const released = await records.objects.release({ bucket, key, id, scope })
       if (!released) throw attemptNotFound()
-      await abortMultipartUpload(dependencies, released, { request, operation })
+      const context = { request, operation }
+      if (released.arrivedAt === null) await abortMultipartUpload(dependencies, released, context)
+      else await removeBytes(dependencies, released, context)
       return { status: 204 }
     },
   })

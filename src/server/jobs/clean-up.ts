@@ -17,6 +17,7 @@ import {
   type JobContext,
   type JobOptions,
 } from './job.js'
+import { overdue, rejectOverdue, type CheckReport } from './overdue-checks.js'
 import { lookForCleanUp, settleDueLeftover, type SettledLeftover } from './leftover.js'
 import { PAGE_SIZE, pagesOf } from './pages.js'
 
@@ -68,10 +69,14 @@ const checks = new OptionChecks(JOB)
 
 /**
  * Cleans up after unfinished uploads and deleted objects, in the database and in the bucket: settles the expired
- * reservations, removes temporary objects past their end that `isUsed` of `db()` doesn't name, then settles the leftovers. Run it every few minutes. Concurrent runs are safe, as is any traffic meanwhile.
+ * reservations, rejects uploads whose time for the check is over, removes temporary objects past their end that `isUsed` of `db()`
+ * doesn't name, then settles the leftovers. Run it every few minutes. Concurrent runs are safe, as is any traffic meanwhile.
  *
  * A run looks only at leftovers that it can do something about, and leaves buckets alone that the server doesn't know. `onError`
  * receives one error for each of these.
+ *
+ * `onError` also receives (operation `check`) uploads that were rejected without a verdict and, once, those that have waited for their
+ * check for an hour: at most 10 a minute.
  *
  * If an item fails, its outcome is `failed`, `onError` receives the error once for all that fail alike, and the run continues. Rejects with
  * `DATABASE_UNAVAILABLE` if the records can't be listed.
@@ -85,8 +90,10 @@ export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null)
 /** What the job works with. */
 export interface CleanUpContext extends JobContext, EndingContext {
   /** Without `endTemporary`, temporary objects stay. */
-  readonly records: Pick<RecordKeeper, 'objects' | 'remove' | 'confirm' | 'endTemporary'>
+  readonly records: Pick<RecordKeeper, 'objects' | 'remove' | 'confirm' | 'reject' | 'endTemporary'>
   readonly download: Pick<DownloadLifetimes, 'maxSeconds'>
+  readonly uploadSeconds: number
+  readonly checkReport: CheckReport
 }
 
 /** Like {@link cleanUp}, without a server. */
@@ -148,7 +155,18 @@ export async function runCleanUp(
     pagesOf((after) => records.objects.listExpired({ before: start, limit, after })),
     reservations,
     (row) => settleReservation(context, row, unconfirmed),
-    ({ bucket, key, attemptId }, outcome) => ({ kind: 'reservation', bucket, key, attemptId, ...outcome }),
+    namedReservation,
+  )
+
+  await settleAll<StorageObject, SettledReservation>(
+    overdue(
+      pagesOf((after) => records.objects.listArrived({ limit, after })),
+      start,
+      context.checkReport,
+    ),
+    reservations,
+    (row) => rejectOverdue(context, row),
+    namedReservation,
   )
 
   const temporary = { removed: 0, kept: 0, failed: 0 }
@@ -201,6 +219,13 @@ export async function runCleanUp(
     }),
   )
   return { reservations, leftovers, temporary }
+}
+
+function namedReservation(
+  { bucket, key, attemptId }: StorageObject,
+  outcome: Outcome<SettledReservation>,
+): CleanUpOutcome {
+  return { kind: 'reservation', bucket, key, attemptId, ...outcome }
 }
 
 /** Returns `null` for an item that is left to another run. */

@@ -41,8 +41,8 @@ const checks = new OptionChecks(JOB)
 
 /**
  * Ends every upload that an owner has begun, over HTTP or with `s3.files.put`: it can't be confirmed any more, its quota is free at once,
- * and its parts are removed from the bucket. `cleanUp` removes bytes that have arrived, or still arrive through a signed URL. Objects
- * stay, also those that an ended upload would have replaced.
+ * and its parts are removed from the bucket. `cleanUp` removes bytes that are there, or still arrive through a signed URL. Objects
+ * stay, also those that an ended upload would have replaced, and so do confirmed uploads that wait for their check.
  *
  * Let your guard of `upload` refuse the owner first. A request that it has let through may still begin an upload after the run: run it
  * once more when your longest request is over. Uploads in buckets that the server doesn't know are in `failed`.
@@ -72,7 +72,7 @@ export async function runEndUploads(
   const { storage, report } = context
   const run = new ItemRun({ operation: JOB, report, concurrency: ENDINGS_AT_ONCE, signal, onProgress })
   let ended = 0
-  await releaseUploads(context, { scope, run, signal }, async (row) => {
+  await releaseUploads(context, { scope, run, signal, unlessArrived: true }, async (row) => {
     ended++
     const { uploadId } = row
     if (uploadId !== null) await storage.multipart?.abort({ ...bytesOf(row), uploadId })
@@ -84,12 +84,14 @@ interface ReleaseInput {
   readonly scope: string
   readonly run: ItemRun
   readonly signal: AbortSignal | null
+  /** Whether uploads stay whose bytes have arrived. */
+  readonly unlessArrived: boolean
 }
 
 /** Releases the pending rows of a scope, which records their leftovers, until there are none. `onReleased` gets each of them. */
 export async function releaseUploads(
   context: JobContext,
-  { scope, run, signal }: ReleaseInput,
+  { scope, run, signal, unlessArrived }: ReleaseInput,
   onReleased: (row: StorageObject) => unknown,
 ): Promise<void> {
   const { objects } = context.records
@@ -99,7 +101,7 @@ export async function releaseUploads(
 
   async function* otherRows() {
     for await (const page of rowsOfScope(objects, scope, 'pending')) {
-      const rows = page.filter(({ id }) => !kept.has(id))
+      const rows = page.filter(({ id, arrivedAt }) => !kept.has(id) && !(unlessArrived && arrivedAt !== null))
       isEmpty &&= rows.length === 0
       yield rows
     }
@@ -111,7 +113,7 @@ export async function releaseUploads(
       const { bucket, key, id } = row
       kept.add(id)
       checkBucket(context, row)
-      const released = await objects.release({ bucket, key, id, scope })
+      const released = await objects.release({ bucket, key, id, scope, unlessArrived })
       kept.delete(id)
       if (released) await onReleased(released)
     })

@@ -44,7 +44,7 @@ const OPTIONS = namesOf<EraseScopeOptions>({ ...JOB_OPTIONS, scope: true })
 const checks = new OptionChecks(JOB)
 
 /**
- * Deletes everything of an owner: ends its uploads, removes its objects and history, and deletes all their bytes at once, whatever
+ * Deletes everything of an owner: ends its uploads, also those that wait for their check, removes its objects and history, and deletes all their bytes at once, whatever
  * download URLs are still valid. Can't be undone. Uploads in buckets that the server doesn't know are in `failed`.
  *
  * Block the owner's sign-in first. If nothing is written for the scope meanwhile and `failed` is empty, the scope has nothing
@@ -110,7 +110,7 @@ export async function runErasure(
   }
 
   // Uploads that are confirmed first are objects by the time objects are listed.
-  await releaseUploads(context, { scope, run, signal }, () => counts.reservations++)
+  await releaseUploads(context, { scope, run, signal, unlessArrived: false }, () => counts.reservations++)
   await run.process(rowsOfScope(objects, scope, 'active'), removeObject)
   // Not until now: the clock that recorded a deletion may be ahead of this one.
   const before = new Date(LATEST_DATE)

@@ -1,6 +1,8 @@
 import { namesOf } from '../../core/known-names.js'
 import { OptionChecks } from '../../core/option-checks.js'
-import type { Quota } from '../../core/store/records.js'
+import { keyId } from '../../core/names.js'
+import type { StorageObjectStore } from '../../core/store/contract.js'
+import type { Quota, StorageObject } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { ItemRun } from './item-run.js'
@@ -12,7 +14,7 @@ import {
   type JobOptions,
   type WithFailures,
 } from './job.js'
-import { rowsOfScope } from './pages.js'
+import { PAGE_SIZE, pagesOf, rowsOfScope } from './pages.js'
 
 export interface TransferScopeOptions extends JobOptions {
   /** The owner. */
@@ -42,7 +44,8 @@ const checks = new OptionChecks(JOB)
  *
  * Hooks are not called; events are recorded and delivered. Download URLs stay valid until they expire. A replacement in progress
  * ends, while an upload of a new key stays with `from`. Objects confirmed during the run may stay with `from` as well: run it
- * again.
+ * again. An upload that waits for its check keeps its key with `from`, and is in `failed` (`KEY_CONFLICT`): run it again after the
+ * verdict.
  *
  * An object that fails, such as with `QUOTA_EXCEEDED`, is listed in `failed` and reported to `onError`, and the run continues.
  * Rejects with `DATABASE_UNAVAILABLE` if the objects can't be listed.
@@ -71,15 +74,36 @@ export async function runTransfer(
   if (from === to) throw checks.error(`to must be another scope than from (got ${shown(to)}).`)
   const quota = checks.quota('quota', options.quota)
 
-  const { files: total } = await records.objects.getScopeUsage(from)
+  const { files: total, reservedFiles } = await records.objects.getScopeUsage(from)
   const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress, total })
+  const { objects } = records
   let transferred = 0
-  // Without `attemptId`: an upload that was confirmed since the list was read belongs to `from` as well.
-  await run.process(rowsOfScope(records.objects, from, 'active'), async ({ bucket, key }) => {
-    const object = await records.objects.transfer({ bucket, key, from, to, quota })
+  /** Keys that have failed, possibly because of an upload that waits for its check. */
+  const failed = new Set<string>()
+
+  async function transfer({ bucket, key }: StorageObject): Promise<void> {
+    // Without `attemptId`: an upload that was confirmed since the list was read belongs to `from` as well.
+    const object = await objects.transfer({ bucket, key, from, to, quota })
     if (!object) return
     transferred++
     events?.changed(object)
+  }
+
+  await run.process(rowsOfScope(objects, from, 'active'), transfer, (row, { status }) => {
+    if (status === 'rejected') failed.add(keyId(row))
   })
+  // Those that would replace an object have failed with it.
+  if (reservedFiles > 0) await run.process(withoutKeys(arrivedOf(objects, from), failed), transfer)
   return { transferred, failed: run.failed, failures: run.failures }
+}
+
+function arrivedOf(objects: StorageObjectStore, scope: string) {
+  return pagesOf<StorageObject>((after) => objects.listArrived({ scope, after, limit: PAGE_SIZE }))
+}
+
+async function* withoutKeys(
+  pages: AsyncIterable<readonly StorageObject[]>,
+  keys: ReadonlySet<string>,
+): AsyncGenerator<readonly StorageObject[], void> {
+  for await (const page of pages) yield page.filter((row) => !keys.has(keyId(row)))
 }

@@ -3,6 +3,7 @@ import { checkMediaType, essenceOf } from '../../core/http/media-type.js'
 import { namesOf } from '../../core/known-names.js'
 import { OptionChecks, isObject } from '../../core/option-checks.js'
 import { MAX_TEMPORARY_SECONDS } from '../../core/store/inputs/temporary.js'
+import { CHECK_SECONDS } from '../../core/store/inputs/verdicts.js'
 import type { ObjectMetadata, StorageObject } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
 
@@ -68,8 +69,20 @@ export interface UploadRoute {
    * server keeps it before, with `keep`. Has no effect on a replacement of an object that stays. Default: objects stay.
    */
   readonly temporarySeconds?: number | null | undefined
+  /**
+   * Whether the bytes of an upload over HTTP are checked before anybody can read them, such as by a virus scanner or a moderator: a
+   * confirmed upload is `pending` and `checking` until `s3.files.accept` or `s3.files.reject` decides. `seconds` is the time for
+   * the check, 60 to 2592000 (30 days), after which `cleanUp` rejects it. `true`: 604800 (7 days). Default `false`. Needs a
+   * storage that never replaces bytes, so not `createOnly: false`.
+   */
+  readonly check?: boolean | CheckOptions | null | undefined
   /** `false` closes the route to HTTP, for files that only your server stores, with `s3.files.put`. Default `true`. */
   readonly http?: boolean | null | undefined
+}
+
+export interface CheckOptions {
+  /** The time for the check in whole seconds, 60 to 2592000 (30 days). Default 604800 (7 days). */
+  readonly seconds?: number | null | undefined
 }
 
 export type RoutePolicy = ReturnType<typeof routePolicy>
@@ -79,8 +92,10 @@ export type RouteTable = ReadonlyMap<string, RoutePolicy>
 
 const ROUTE = namesOf<UploadRoute>({
   ...{ maxFileSize: true, contentTypes: true, key: true, metadata: true, bucket: true, overwrite: true },
-  ...{ guard: true, http: true, temporarySeconds: true },
+  ...{ guard: true, http: true, temporarySeconds: true, check: true },
 })
+const CHECK = namesOf<CheckOptions>({ seconds: true })
+const DEFAULT_CHECK_SECONDS = 604_800
 
 const checks = new OptionChecks('createS3Server')
 
@@ -102,7 +117,7 @@ function routePolicy(name: string, route: UploadRoute, serverBucket: string) {
   checks.text(`the route name ${shown(name)}`, name, 'route')
   const option = /^[A-Za-z_$][\w$]*$/.test(name) ? `routes.${name}` : `routes[${JSON.stringify(name)}]`
   checks.nested(option, route, ROUTE)
-  const { maxFileSize, contentTypes, key, metadata, bucket, overwrite, guard, http } = route
+  const { maxFileSize, contentTypes, key, metadata, bucket, overwrite, guard, http, check } = route
   const seconds = route.temporarySeconds ?? null
   return {
     name,
@@ -116,12 +131,24 @@ function routePolicy(name: string, route: UploadRoute, serverBucket: string) {
     guard: checks.function(`${option}.guard`, guard),
     temporarySeconds: checks.integer(`${option}.temporarySeconds`, seconds, 1, MAX_TEMPORARY_SECONDS),
     isOpen: checks.boolean(`${option}.http`, http) ?? true,
+    /** The time for the check of an upload over HTTP. `null`: it is not checked. */
+    checkSeconds: checkOption(`${option}.check`, check),
   }
 }
 
 /** Returns the routes that requests may name. */
 export function openRoutes(routes: RouteTable): RouteTable {
   return new Map([...routes].filter(([, { isOpen }]) => isOpen))
+}
+
+function checkOption(option: string, value: UploadRoute['check']): number | null {
+  if (value === undefined || value === null || value === false) return null
+  if (value !== true && !isObject(value)) {
+    throw checks.error(`${option} must be true, false or an object { seconds? } (got ${shown(value)}).`)
+  }
+  const { seconds } = value === true ? {} : checks.nested(option, value, CHECK)
+  const { min, max } = CHECK_SECONDS
+  return checks.integer(`${option}.seconds`, seconds ?? DEFAULT_CHECK_SECONDS, min, max)
 }
 
 function maxFileSizeOption(

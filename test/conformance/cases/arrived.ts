@@ -106,6 +106,15 @@ export const arrivedCases: CaseGroup = {
       same(await store.getScopeUsage(scope), NO_USAGE, 'usage')
     },
 
+    'stay where a release leaves them out, which ends others': async (given) => {
+      const { store, at } = given
+      const row = await given.arrive()
+      same(await store.release({ ...at, id: row.id, unlessArrived: true }), null, 'the result')
+      same(await store.findPending(at), row, 'the pending row')
+      const { id } = await given.reserve({ storageKey: 'another', checkSeconds: 60 })
+      same((await store.release({ ...at, id, unlessArrived: true }))?.id, id, 'the released row')
+    },
+
     'take no upload id': async (given) => {
       const { store, at } = given
       const row = await given.arrive({ uploadId: 'upload' })

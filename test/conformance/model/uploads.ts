@@ -111,6 +111,7 @@ export class UploadModel extends ReadModel {
     const pending = this.pending(input)
     if (!pending || isForeign(pending, input.scope)) return ok(null)
     if (!isAttempt(pending, input.id) || !isUpload(pending, input.uploadId)) return ok(null)
+    if (input.unlessArrived && pending.arrivedAt !== null) return ok(null)
     this.drop(pending)
     return ok(recordOf(pending))
   }

@@ -23,7 +23,7 @@ describe.each(uploads)('$name', (upload) => {
       const context = {
         ...{ bucket: 'docs', key: object.key, scope: 'user:1', route: 'docs', size: 3 },
         ...{ filename: 'a.txt', contentType: 'text/plain', metadata: null },
-        ...{ multipart: guardOption === 'multipart', replaces: null },
+        ...{ multipart: guardOption === 'multipart', replaces: null, waiting: false },
       }
       const path = `/api/s3/${guardOption}`
       expect(seen).toEqual([

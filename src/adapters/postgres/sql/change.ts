@@ -170,6 +170,7 @@ DECLARE${LIVE_ROWS}
 BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   IF p.id IS NULL OR p.id <> p_id OR p.scope <> p_scope
     OR (p_upload_id IS NOT NULL AND p.upload_id IS DISTINCT FROM p_upload_id)
+    OR (p_unless_arrived AND ${hasArrived('p')})
   THEN
     RETURN;
   END IF;${readEnd('p', 'ends')}

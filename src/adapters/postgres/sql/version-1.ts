@@ -1,4 +1,4 @@
-import { ARGUMENTS, parameters } from './arguments.js'
+import { ARGUMENTS, parameters, type Argument } from './arguments.js'
 import { lockOf, WRITABLE } from './fragments.js'
 import type { CompositeType } from './tables.js'
 
@@ -12,18 +12,24 @@ export const SCOPE_WRITE_1: CompositeType = {
 }
 
 /** Arguments that came later. Version 1.5 knows none of them, as if they were left out. */
-const LATER = ['temporary_seconds', 'check_seconds', 'accept']
+const LATER = ['temporary_seconds', 'check_seconds', 'accept', 'unless_arrived']
 
 const CALLED = ['reserve', 'confirm'] as const
+
+const earlier = (all: readonly Argument<never>[]) =>
+  parameters(all.filter(({ name }) => !LATER.includes(name)))
+
+const passed = (all: readonly Argument<never>[]) =>
+  all.map(({ name }) => (LATER.includes(name) ? 'NULL' : `p_${name}`)).join(', ')
 
 /** A function that takes no later arguments, and calls the current one. */
 const withoutLater = (call: (typeof CALLED)[number]) => `
 CREATE OR REPLACE FUNCTION {schema}.${call}_v1(
-  ${parameters(ARGUMENTS[call].filter(({ name }) => !LATER.includes(name)))}
+  ${earlier(ARGUMENTS[call])}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 BEGIN
   RETURN {schema}.${call}_v2(
-    ${ARGUMENTS[call].map(({ name }) => (LATER.includes(name) ? 'NULL' : `p_${name}`)).join(', ')});
+    ${passed(ARGUMENTS[call])});
 END
 $body$;
 COMMENT ON FUNCTION {schema}.${call}_v1 IS '${call}_v2 as version 1.5 calls it.';
@@ -35,10 +41,10 @@ COMMENT ON FUNCTION {schema}.${call}_v1 IS '${call}_v2 as version 1.5 calls it.'
  */
 export const VERSION_1 = `${CALLED.map(withoutLater).join('')}
 CREATE OR REPLACE FUNCTION {schema}.release_v1(
-  ${parameters(ARGUMENTS.release)}, OUT obj {schema}.objects
+  ${earlier(ARGUMENTS.release)}, OUT obj {schema}.objects
 ) LANGUAGE plpgsql VOLATILE AS $body$
 BEGIN
-  SELECT (r.obj).* INTO obj FROM {schema}.release_v2(${ARGUMENTS.release.map(({ name }) => `p_${name}`).join(', ')}) r;
+  SELECT (r.obj).* INTO obj FROM {schema}.release_v2(${passed(ARGUMENTS.release)}) r;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.release_v1 IS 'release_v2 as version 1.5 calls it.';

@@ -14,7 +14,8 @@ import {
 } from './fields.js'
 
 /** How long the check of arrived bytes may take, in seconds: a minute to 30 days. */
-export const checkSeconds = integer(60, 2_592_000)
+export const CHECK_SECONDS = { min: 60, max: 2_592_000 } as const
+export const checkSeconds = integer(CHECK_SECONDS.min, CHECK_SECONDS.max)
 
 /** How long a rejection is remembered, in seconds. */
 export const REJECTION_SECONDS = 3600

@@ -96,9 +96,13 @@ export const RELEASE = {
   id: optional(attemptId),
   scope: optional(text('scope')),
   uploadId: optional(text('uploadId')),
+  /** `true` leaves an attempt whose bytes have arrived. Default `false`. */
+  unlessArrived: optional(boolean, () => false),
 }
 export interface ReleaseInput extends InputOf<typeof RELEASE> {}
-export interface ReleaseCommand extends CommandOf<typeof RELEASE> {}
+export interface ReleaseCommand extends Omit<CommandOf<typeof RELEASE>, 'unlessArrived'> {
+  readonly unlessArrived?: boolean
+}
 
 export const REMOVE = {
   ...REFERENCE,

@@ -180,14 +180,15 @@ function arrival(
 
 export function planRelease(
   before: LiveRows,
-  { id, scope, uploadId, now }: driver.ReleaseCommand,
+  { id, scope, uploadId, unlessArrived = false, now }: driver.ReleaseCommand,
 ): KeyChange | Unchanged<null> {
   const { pending } = before
   const named =
     pending !== null &&
     (id === null || pending.id === id) &&
     (scope === null || pending.scope === scope) &&
-    (uploadId === null || pending.uploadId === uploadId)
+    (uploadId === null || pending.uploadId === uploadId) &&
+    !(unlessArrived && hasArrived(pending))
   return named ? endOfAttempt(before, pending, now) : UNCHANGED
 }
 

@@ -17,7 +17,7 @@ import { expect, vi } from 'vitest'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 import { uploadTo } from '../store-programs.js'
-import { ask, clientOf, type HandlerProgram } from './app-client.js'
+import { clientOf, type HandlerProgram } from './app-client.js'
 import { withBucket } from './bucket-of-tests.js'
 
 interface ServerProgram extends HandlerProgram {
@@ -115,41 +115,6 @@ const improvesFiles: SnippetCheck = async (program) => {
   expect(spy).toHaveBeenCalledOnce()
   expect(await client.findActive({ bucket: 'uploads', key })).toBeNull()
   expect(await client.countByScope('ann', 'active')).toBe(1)
-}
-
-const marksScannedFiles: SnippetCheck = async (program) => {
-  const server = await run<ServerProgram>(program)
-  const api = clientOf(server, 'ann')
-  await expect(api.upload(textFile('hello'), { metadata: { scan: 'clean' } })).rejects.toMatchObject({
-    code: 'VALIDATION_ERROR',
-  })
-  const readsOf = async (key: string) => {
-    const reads = ['ann', 'bob'].flatMap((scope) =>
-      ['/download', '/file'].map((path) =>
-        ask(server, scope, 'GET', `${path}?key=${encodeURIComponent(key)}`),
-      ),
-    )
-    return (await Promise.all(reads)).map(({ status }) => status)
-  }
-  const hidden = [403, 403, 404, 404]
-  const mark = server.client.update.bind(server.client)
-  const unscanned: unknown[] = []
-  const update = vi.spyOn(server.client, 'update').mockImplementation(async (input) => {
-    unscanned.push(await readsOf(input.key))
-    return mark(input)
-  })
-  const verdictOf = async (text: string) => {
-    const { key } = await api.upload(textFile(text))
-    await untilDelivered(server.client)
-    const object = await server.client.findActive({ bucket: 'uploads', key })
-    return { metadata: object?.metadata, reads: await readsOf(key) }
-  }
-  expect(await verdictOf('hello')).toEqual({ metadata: { scan: 'clean' }, reads: [200, 302, 200, 302] })
-  const infected = await verdictOf('EICAR-STANDARD-ANTIVIRUS-TEST-FILE')
-  expect(infected).toEqual({ metadata: { scan: 'infected' }, reads: hidden })
-  expect(unscanned).toEqual([hidden, hidden])
-  // The events of these updates change nothing.
-  expect(update).toHaveBeenCalledTimes(2)
 }
 
 const makesThumbnails = withBucket('docs/events.md#thumbnails.ts', async (program, { bucket }) => {
@@ -304,7 +269,6 @@ export const eventsChecks: SnippetChecks = {
   'docs/events.md#worker.ts': deliversUntilStopped,
   'docs/events.md#thumbnails.ts': makesThumbnails,
   'docs/events.md#improve.ts': improvesFiles,
-  'docs/events.md#virus-scan.ts': marksScannedFiles,
   'docs/events.md#own-rows.ts': { onPostgres: keepsOwnRows },
   'docs/events.md#webhook.ts': sendsSignedRequests,
   'docs/events.md#receiver.ts': refusesForgeries,

@@ -37,6 +37,7 @@ import { storagesChecks } from './storages.js'
 import { storeChecks } from './store.js'
 import { teamsChecks } from './teams.js'
 import { testingYourAppChecks } from './testing-your-app.js'
+import { virusScanningChecks } from './virus-scanning.js'
 import { workerChecks } from './workers.js'
 import { writingAnAdapterChecks } from './writing-an-adapter.js'
 import { yourOrmChecks } from './your-orm.js'
@@ -81,6 +82,7 @@ export const checks: SnippetChecks = {
   ...storeChecks,
   ...teamsChecks,
   ...testingYourAppChecks,
+  ...virusScanningChecks,
   ...workerChecks,
   ...writingAnAdapterChecks,
   ...yourOrmChecks,
