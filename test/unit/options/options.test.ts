@@ -81,7 +81,8 @@ const SUBJECTS: readonly Subject[] = [
       },
       routes: {
         a: { maxFileSize: 1, contentTypes: ['a/b'], key() {}, metadata: false, bucket: 'b', overwrite: true },
-        'a b': { guard() {}, http: true },
+        'a b': { guard() {}, http: true, check: true },
+        b: { check: { seconds: 60 } },
       },
       upload: { guard() {}, expiresIn: 1 },
       multipart: { guard() {}, expiresIn: 1 },
@@ -93,7 +94,11 @@ const SUBJECTS: readonly Subject[] = [
     typos: {
       ...{ storag: 'storage', bukcet: 'bucket', onevent: 'onEvent', 'upload.gaurd': 'upload.guard' },
       ...{ 'multipart.expiresin': 'multipart.expiresIn', 'download.maxExpireIn': 'download.maxExpiresIn' },
-      ...{ 'delete.guards': 'delete.guard', 'routes.a.overwite': 'routes.a.overwrite' },
+      ...{
+        'delete.guards': 'delete.guard',
+        'routes.a.overwite': 'routes.a.overwrite',
+        'routes.b.check.second': 'routes.b.check.seconds',
+      },
     },
     wrong: { ...{ bucket: 1, routes: [], upload: 'no', download: [], plugins: {}, now: 1 } },
   },
@@ -113,7 +118,7 @@ const SUBJECTS: readonly Subject[] = [
       isUsed: () => [],
       ...{ pendingTtlSeconds: 1, deleteMode: 'soft', bucket: 'b', basePath: '/api', onOperation() {} },
       ...{
-        hooks: { onReserved() {}, onActivated() {}, onDeleted() {} },
+        hooks: { onReserved() {}, onActivated() {}, onDeleted() {}, onRejected() {} },
         onError() {},
         now: () => new Date(),
       },
