@@ -6,7 +6,6 @@ import type { CleanUpContext } from '../server/jobs/clean-up.js'
 import type { JobContext } from '../server/jobs/job.js'
 import { LONGEST_URL_SECONDS } from '../server/url-terms.js'
 import { mapStorageErrors } from '../server/storage.js'
-import { LONGEST_URL_SECONDS } from '../server/url-terms.js'
 import { printable } from '../core/printable.js'
 import type * as S3Entry from '../storage/s3/s3-storage.js'
 import { loadDriver } from './databases/database-kinds.js'
@@ -102,7 +101,6 @@ export function contextOf(store: StorageObjectStore) {
     uploadSeconds: LONGEST_URL_SECONDS,
     report: () => undefined,
     now: () => new Date(),
-    uploadSeconds: LONGEST_URL_SECONDS,
     events: null,
   } satisfies Omit<CleanUpContext, 'storage' | 'download' | 'checkReport'>
 }

@@ -204,8 +204,16 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
     others: { id: ANOTHER_ID, uploadId: other('another') },
   },
   release: {
-    prepare: reserved,
-    others: { id: ANOTHER_ID, scope: ANOTHER_SCOPE, uploadId: other('another') },
+    prepare: async (given, key) => {
+      await given.arrive({ key })
+      return at(given, key)
+    },
+    others: {
+      id: ANOTHER_ID,
+      scope: ANOTHER_SCOPE,
+      uploadId: other('another'),
+      unlessArrived: other(true),
+    },
   },
   remove: {
     prepare: active,

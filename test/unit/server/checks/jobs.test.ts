@@ -44,7 +44,7 @@ describe('cleanUp', () => {
     const service = checkedService({ hooks: { onRejected: ({ reason }) => void rejected.push(reason) } })
     const { attempt, row } = await arrived(service)
     service.clock.advance(7 * DAY - 1)
-    expect(await cleanUpItems(service.s3)).toEqual({ reservations: [], leftovers: [] })
+    expect(await cleanUpItems(service.s3)).toEqual({ reservations: [], temporary: [], leftovers: [] })
     service.clock.advance(1)
     const { reservations } = await cleanUpItems(service.s3)
     const { bucket, key, attemptId } = row
@@ -138,7 +138,7 @@ describe('cleanUp', () => {
     const { id } = await service.objects.reserve({ ...at, ...term })
     await service.objects.confirm({ ...at, id, size: 3 })
     service.clock.advance(2 * HOUR)
-    expect(await cleanUpItems(service.s3)).toEqual({ reservations: [], leftovers: [] })
+    expect(await cleanUpItems(service.s3)).toEqual({ reservations: [], temporary: [], leftovers: [] })
     expect(await service.objects.listArrived()).toHaveLength(1)
     expect(await told(service)).toEqual([])
   })
