@@ -79,13 +79,14 @@ export function readMethods(connection: Connection) {
     },
   } satisfies Partial<StoreDriver>
 
-  function storedItems({ bucket, limit, ...names }: ListStoredQuery) {
+  function storedItems({ bucket, limit, withMetadata, ...names }: ListStoredQuery) {
     const range = { bucket, ...rangeOf(names), skipped: limit - 1 }
     const inOrder = `SELECT name FROM ${NAMED_OBJECTS} UNION ALL SELECT name FROM ${NAMED_LEFTOVERS} ORDER BY name`
     const last = connection.get<{ name: string }>(`${inOrder} LIMIT 1 OFFSET :skipped`, range)
     const upTo = last ? 'AND name <= :last' : ''
     const page = { ...range, last: last?.name }
-    const objects = connection.all<StorageObject>(`SELECT ${OBJECT} FROM ${NAMED_OBJECTS} ${upTo}`, page)
+    const columns = withMetadata ? OBJECT : WITHOUT_METADATA
+    const objects = connection.all<StorageObject>(`SELECT ${columns} FROM ${NAMED_OBJECTS} ${upTo}`, page)
     const leftovers = connection.all<Leftover>(`SELECT ${LEFTOVER} FROM ${NAMED_LEFTOVERS} ${upTo}`, page)
     return [
       ...objects.map((object) => ({ storageKey: object.storageKey ?? object.key, object })),
