@@ -3,7 +3,7 @@ import { SCOPE_WRITE, WRITE_BATCH } from './batch.js'
 import { RELEASE, REMOVE, SET_UPLOAD_ID, TRANSFER, UPDATE } from './change.js'
 import { CONFIRM } from './confirm.js'
 import { CONTINUE_EVENTS, DELIVER_EVENTS, RECORD_EVENT } from './events.js'
-import { LIST_SCOPES, LIST_STORED } from './list-functions.js'
+import { LIST_DUE_LEFTOVERS, LIST_EXPIRED, LIST_SCOPES, LIST_STORED } from './list-functions.js'
 import { IS_REFERENCED, PURGE_DELETED, PURGE_EXPIRED } from './purge.js'
 import { RESERVE } from './reserve.js'
 import { TABLES, type CompositeType, type Table } from './tables.js'
@@ -59,6 +59,8 @@ export const SCHEMA: Schema = {
     PURGE_EXPIRED,
     PURGE_DELETED,
     REPAIR_USAGE,
+    LIST_EXPIRED,
+    LIST_DUE_LEFTOVERS,
     LIST_SCOPES,
     LIST_STORED,
     RECORD_EVENT,
