@@ -2,7 +2,7 @@ import { runJobs, type JobRun, type RunJobsOptions } from '@svc/db'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
 import { deferred, recordingStore, remaining, until } from './events/changed-objects.js'
-import { withFakeTimers } from './fake-timers.js'
+import { withFakeTimers } from './events/fake-timers.js'
 import { around, beginAndPut, startService, type ServiceOptions } from './service.js'
 
 const AWAY = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })

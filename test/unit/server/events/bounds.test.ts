@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { SECOND } from '../../../conformance/clock.js'
 import { around, startService } from '../service.js'
 import { activate, at, deferred, recordingStore, remaining, until } from './changed-objects.js'
-import { withFakeTimers } from '../fake-timers.js'
+import { withFakeTimers } from './fake-timers.js'
 
 const MINUTE = 60
 

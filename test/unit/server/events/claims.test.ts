@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { SECOND } from '../../../conformance/clock.js'
 import { around } from '../service.js'
 import { activate, deferred, recordingStore, remaining } from './changed-objects.js'
-import { withFakeTimers } from '../fake-timers.js'
+import { withFakeTimers } from './fake-timers.js'
 
 describe('a claim', () => {
   let { store, clock } = recordingStore()

@@ -2,7 +2,7 @@ import type { EventHandler } from '@svc/db'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { around, startService } from '../service.js'
 import { deferred, recordingStore, remaining, until } from './changed-objects.js'
-import { withFakeTimers } from '../fake-timers.js'
+import { withFakeTimers } from './fake-timers.js'
 
 const PLACES = 8
 

@@ -1,6 +1,5 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPartMemory, type PartInMemory } from '../../../../src/server/files/part-memory.js'
-import { expectNoTimersLeft } from '../fake-timers.js'
 import { iterableOf, PART, streamOf } from './bodies.js'
 import { OWNER, rejection, watchedService } from './watched-service.js'
 
@@ -18,7 +17,11 @@ async function ready(...parts: readonly PartInMemory[]): Promise<boolean[]> {
   return found
 }
 
-expectNoTimersLeft()
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0)
+  vi.useRealTimers()
+})
 
 describe('the memory of parts', () => {
   it('is given in the order of the calls, up to its size', async () => {
