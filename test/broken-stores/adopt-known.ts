@@ -73,8 +73,8 @@ export const adoptKnownMutants: Mutants = {
         bucket,
         prefix: storageKey,
         after: null,
-        limit: 1,
-        withMetadata: true000,
+        limit: 1000,
+        withMetadata: true,
       })
       const rows = named.filter((item) => item.storageKey === storageKey && item.object?.key !== command.key)
       const first = rows
