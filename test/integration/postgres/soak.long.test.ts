@@ -52,7 +52,9 @@ describeOwnDatabase(`a process under a steady load for ${MINUTES} minutes`, (url
       // The first tenth compiles, and opens connections.
       const [early, late] = [tenths[1]!, tenths.at(-1)!]
       expect(late.heapUsed).toBeLessThanOrEqual(early.heapUsed * 1.2)
-      expect(late.handles).toBeLessThanOrEqual(early.handles)
+      // The pool opens connections as it needs them.
+      const before = tenths.slice(0, 5).map(({ handles }) => handles)
+      expect(late.handles).toBeLessThanOrEqual(Math.max(...before))
 
       /** Opens a snapshot in the middle of the run. */
       async function holdSnapshot(): Promise<void> {
