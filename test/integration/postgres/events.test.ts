@@ -210,7 +210,7 @@ describeOwnDatabase('events on Postgres', (url) => {
   /** Returns how many pages a claim of 100 events reads, in a transaction that is rolled back. */
   async function buffersOfClaim(attempted = 'NULL'): Promise<number> {
     const explain = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)
-      SELECT * FROM ${quoted(schema)}.claim_events_v1(NULL, NULL, ${attempted}, 100, now(), now() + interval '1 minute', NULL)`
+      SELECT * FROM ${quoted(schema)}.claim_events_v1(NULL, NULL, ${attempted}, 100, now(), now() + interval '1 minute', NULL, '-infinity', '-infinity')`
     let buffers = 0
     await inTransaction(pool, async (client) => {
       // The first call also reads the catalog.
