@@ -1,4 +1,4 @@
-import type { StorageObject, StorageObjectStore, StoredEvent } from '@svc/db'
+import { createAttemptId, type StorageObject, type StorageObjectStore, type StoredEvent } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { attempt, BUCKET } from './attempt.js'
@@ -121,6 +121,37 @@ describeOwnDatabase('events on Postgres', (url) => {
     })
     await impatient.end()
     expect(await store.settleEvents(events)).toEqual([last.id])
+  })
+
+  it('and leftovers of ends and checks are found at once, although later times were looked at before', async () => {
+    const at30 = postgresAdapter(pool, { schema, now: () => new Date(Date.now() + 1_800_000) })
+    const at60 = postgresAdapter(pool, { schema, now: () => new Date(Date.now() + 3_600_000) })
+    /** Settles what has been recorded since the last call, and forgets the leftovers. */
+    const found = async () => {
+      const events = await at60.claimEvents()
+      await at60.settleEvents(events)
+      const leftovers = await at60.listLeftovers()
+      for (const { attemptId } of leftovers) await store.forgetLeftover({ attemptId })
+      return [...events.map(({ type }) => type), ...leftovers.map(() => 'leftover')]
+    }
+    const upload = async (key: string, terms: { temporarySeconds?: number; checkSeconds?: number }) => {
+      const id = createAttemptId()
+      await store.reserve({ ...attempt(key), id, storageKey: `bytes/${id}`, ...terms })
+      return store.confirm({ ...at(key), id, size: 5, eTag: 'e' })
+    }
+    expect(await found()).toEqual([])
+    const { scope, id } = await upload('kept', { temporarySeconds: 60 })
+    expect(await found()).toEqual(['activated'])
+    await store.keep({ scope, objects: [{ id }] })
+    expect(await found()).toEqual(['updated'])
+    await upload('ended', { temporarySeconds: 60 })
+    expect(await found()).toEqual(['activated'])
+    await at30.endTemporary({ objects: (await at30.listTemporary()) as never })
+    expect(await found()).toEqual(['deleted', 'leftover'])
+    const arrived = await upload('checked', { checkSeconds: 60 })
+    expect(await found()).toEqual(['arrived'])
+    await store.reject({ ...at('checked'), id: arrived.id })
+    expect(await found()).toEqual(['rejected', 'leftover'])
   })
 
   describe('in large numbers', () => {
