@@ -8,6 +8,7 @@ import { activityLog } from './activity.mjs'
 import { openDatabase } from './database.mjs'
 import { printFailure, sendFailure } from './failures.mjs'
 import { listen } from './listen.mjs'
+import { noteRoutes, notes } from './notes.mjs'
 import { isShared, sharing } from './own-routes.mjs'
 import { bundlePage, contentSecurity } from './page.mjs'
 import { scopeOf, sessions } from './sessions.mjs'
@@ -37,7 +38,7 @@ const s3 = createS3Server({
   storage,
   bucket,
   // Only the server stores thumbnails.
-  routes: { default: { metadata: labelsOf }, thumbnails: { http: false } },
+  routes: { default: { metadata: labelsOf }, thumbnails: { http: false }, ...noteRoutes },
   plugins: [
     db({
       client: database.client,
@@ -67,7 +68,7 @@ const s3 = createS3Server({
   },
 })
 
-app.use(contentSecurity(bytes.origin), sessions(), expressBinding(s3), sharing(s3.db.objects))
+app.use(contentSecurity(bytes.origin), sessions(), expressBinding(s3), sharing(s3.db.objects), notes(s3))
 app.use(activity.router, await bundlePage(), sendFailure)
 runUntilSignal({ server, s3, ending, cleanUpEverySeconds: 60, closeDatabase: database.close })
 

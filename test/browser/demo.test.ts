@@ -173,6 +173,33 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await expect.poll(() => storedNames(page)).toEqual([])
   })
 
+  it('keeps the attachments of a note that is kept, and gives an end to those of others', async () => {
+    const { page } = demo
+    const ends = () =>
+      page.evaluate(async () => {
+        const { objects } = (await (await fetch('/api/s3/db/objects?route=attachments')).json()) as {
+          objects: { filename: string; temporaryUntil?: string }[]
+        }
+        return Object.fromEntries(
+          objects.map(({ filename, temporaryUntil }) => [filename, temporaryUntil ?? 'stays']),
+        )
+      })
+    const attach = async (name: string) => {
+      await page.setInputFiles('#note-chosen', [textFile(name)])
+      await page.locator('#note-attached').getByText(name).waitFor()
+    }
+    await attach('kept.txt')
+    expect(await ends()).toEqual({ 'kept.txt': expect.stringMatching(/^2/) as string })
+    await page.getByRole('textbox', { name: 'Note' }).fill('Look!')
+    await page.getByRole('button', { name: 'Keep the note' }).click()
+    await page.locator('#note-list').getByText('Look! (1 file)').waitFor()
+    await attach('left.txt')
+    await page.reload()
+    await page.locator('#note-list').getByText('Look! (1 file)').waitFor()
+    expect(await ends()).toEqual({ 'kept.txt': 'stays', 'left.txt': expect.stringMatching(/^2/) as string })
+    await page.getByText('Nothing here yet').waitFor()
+  })
+
   it('shows each user only their own files', async () => {
     await demo.choose(textFile('of Ada.txt'))
     await demo.shows(['of Ada.txt'])

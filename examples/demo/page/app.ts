@@ -2,6 +2,7 @@ import { showActivity } from './activity.js'
 import { takeFiles } from './drop-area.js'
 import { byId } from './elements.js'
 import { showFiles } from './file-list.js'
+import { showNote } from './note.js'
 import { announce } from './notices.js'
 import { showPeople } from './people.js'
 import { confirmed } from './question.js'
@@ -13,6 +14,7 @@ import { showUsage } from './usage.js'
 import { onReturn, tellOtherWindows } from './windows.js'
 
 const activity = showActivity()
+const note = showNote(refreshUsage)
 const files = showFiles({ changed: filesChanged, otherUser })
 const uploads = showUploads({
   makeRoom: () => files.flushDeletes(),
@@ -48,6 +50,7 @@ const refreshUser = showPeople({
   switched(name) {
     announce(`Showing ${name}’s files.`)
     activity.reset()
+    note.reset()
     void files.reload()
     void refreshUnfinished()
     refreshUsage()

@@ -155,7 +155,7 @@ export function showFiles(events: FileListEvents): FileList {
     signal: AbortSignal,
   ): Promise<{ readonly files: readonly StoredFile[]; readonly next: string | undefined }> {
     const { db } = currentApi()
-    const options = { limit: PAGE_SIZE, signal, timeoutSeconds: TIMEOUT_SECONDS }
+    const options = { route: 'default', limit: PAGE_SIZE, signal, timeoutSeconds: TIMEOUT_SECONDS }
     const [shared, first] = await Promise.all([sharedIds(signal), db.listObjects({ ...options, cursor })])
     const objects = [...first.objects]
     let next = first.nextCursor

@@ -26,7 +26,7 @@ export class RequestError extends Error {
 
 /** Calls one of the demo's own endpoints. @throws RequestError unless it succeeds. */
 export async function ownRequest(
-  method: 'GET' | 'PUT',
+  method: 'GET' | 'PUT' | 'POST',
   path: string,
   { body, signal = null }: { readonly body?: object; readonly signal?: AbortSignal | null } = {},
 ): Promise<unknown> {

@@ -71,7 +71,7 @@ export function showUploads({ makeRoom, uploaded, changed, otherUser }: UploadLi
       await makeRoom()
       return api.upload(...call)
     }
-    const queue = createUploadQueue({ ...api, upload })
+    const queue = createUploadQueue({ ...api, upload }, { route: 'default' })
     queue.subscribe(update)
     queues.set(api, queue)
     return queue

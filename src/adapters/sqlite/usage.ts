@@ -37,7 +37,8 @@ const RECOUNT = `
     count(*) FILTER (WHERE status = 'pending') AS pending, count(*) FILTER (WHERE status = 'deleted') AS deleted
   FROM (
     SELECT status, size, declared_size, CASE status WHEN 'pending' THEN (
-      SELECT a.size FROM {objects} a WHERE a.bucket = o.bucket AND a.key = o.key AND a.status = 'active'
+      SELECT a.size FROM {objects} a INDEXED BY {objects_live}
+      WHERE a.bucket = o.bucket AND a.key = o.key AND a.status = 'active' AND a.status <> 'deleted'
     ) END AS replaced
     FROM {objects} o INDEXED BY {objects_by_scope} WHERE scope = :scope
   )`

@@ -1,6 +1,6 @@
 import { checkBasePath, createHandler, DEFAULT_BASE_PATH, type Handler } from '../http/handler.js'
 import { StorageError, toStorageError } from '../errors.js'
-import type { RecordKeeper, ServerEnvironment, ServerPlugin } from '../plugin.js'
+import type { ServerEnvironment, ServerPlugin } from '../plugin.js'
 import type { StorageObject } from '../store/records.js'
 import { createReport, type Report } from '../reporter.js'
 import type { StorageObjectStore } from '../store/contract.js'
@@ -27,7 +27,7 @@ import {
   type UpdateSteps,
 } from './update.js'
 import { checkDbOptions, type DbOptions } from './options.js'
-import { createRecordKeeper } from './record-keeper.js'
+import { createRecordKeeper, type DbRecordKeeper } from './record-keeper.js'
 
 /** An input of the store without the fields that the plugin fills in. */
 type WithoutOwner<Input extends { readonly bucket: string }> = Omit<Input, 'scope' | 'quota' | 'bucket'> & {
@@ -137,7 +137,7 @@ const { quota: _reserveQuota, checkSeconds: _checkSeconds, ...RESERVE } = inputs
 const { quota: _confirmQuota, accept: _accept, ...CONFIRM } = inputs.CONFIRM
 
 function writesFor(
-  records: RecordKeeper,
+  records: DbRecordKeeper,
   update: UpdateSteps,
   report: Report,
   defaultBucket: string | null,

@@ -31,6 +31,11 @@ const NATIVE_PACKAGES: Plugin = {
   },
 }
 
+const OPTIONAL_PARTS_OF_KNEX = [
+  ...['sqlite3', 'mysql', 'mysql2', 'oracledb', 'tedious'],
+  ...['pg-query-stream', 'mariadb', 'mariadb/callback'],
+]
+
 /** Bundles a TypeScript file, so worker processes start without a loader. `alias` maps imported names to other files. */
 export async function bundleWorker(
   entry: string,
@@ -46,7 +51,7 @@ export async function bundleWorker(
     format: 'cjs',
     alias,
     // Optional modules, which some drivers load if they are installed.
-    external: ['pg-native', ...OPTIONAL_PARTS_OF_MONGODB],
+    external: ['pg-native', ...OPTIONAL_PARTS_OF_MONGODB, ...OPTIONAL_PARTS_OF_KNEX],
     plugins: [NATIVE_PACKAGES],
     logLevel: 'error',
   })

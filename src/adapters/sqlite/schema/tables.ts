@@ -85,7 +85,7 @@ export const OBJECTS: Table = {
     // Finds the rows of a key, and allows one active and one pending.
     { name: 'objects_live', definition: "(bucket, key, status) WHERE status <> 'deleted'", isUnique: true },
     { name: 'objects_history', definition: "(bucket, key, id) WHERE status = 'deleted'" },
-    { name: 'objects_id', definition: "(id, status = 'deleted')" },
+    { name: 'objects_id', definition: "(id, status = 'deleted', deleted_at)" },
     // The attempts that have replaced an object, which keeps its id.
     {
       name: 'objects_attempt',

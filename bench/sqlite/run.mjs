@@ -1,0 +1,102 @@
+// Measures what the adapter costs beside the bare statements of an application, and beside PGlite. --check: exit with 1 if a bar is missed.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { PGlite } from '@electric-sql/pglite'
+import { postgresAdapter } from '@svc/db/postgres'
+import { sqliteAdapter } from '@svc/db/sqlite'
+import Database from 'better-sqlite3'
+import { openReport } from '../report.mjs'
+import { compareWaiting } from '../servers/compare-waiting.mjs'
+
+const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
+const ROUNDS = 101
+const ROWS = 10_000
+const SECOND = 1_000_000_000n
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-db-bench-'))
+const database = new Database(join(folder, 'data.db'))
+const store = sqliteAdapter(database)
+await store.migrate()
+const pglite = await PGlite.create(join(folder, 'pglite'))
+const embedded = postgresAdapter(pglite)
+await embedded.migrate()
+const { version } = database.prepare('SELECT sqlite_version() AS version').get()
+console.log(`SQLite ${version} by better-sqlite3, a file with synchronous = FULL; Node ${process.versions.node}, ${cpus().length} CPUs.
+
+Method: as in bench/redis/run.mjs, with one caller. The ratio is the time of the right side divided by that of the left.
+`)
+
+const expiresAt = new Date(Date.now() + 86_400_000)
+let uploads = 0
+
+const upload = (target, scope) => async () => {
+  const reference = { bucket: 'b', key: `${scope}/${uploads++}` }
+  const { id } = await target.reserve({ ...reference, scope, declaredSize: 3, filename: 'a.txt', expiresAt })
+  await target.confirm({ ...reference, id, size: 3 })
+}
+
+database.exec(`CREATE TABLE files (
+  id INTEGER PRIMARY KEY, owner TEXT NOT NULL, name TEXT NOT NULL, size INTEGER, status TEXT NOT NULL, created_at INTEGER NOT NULL);
+  CREATE INDEX files_owner ON files (owner, status, id)`)
+const insert = database.prepare(
+  `INSERT INTO files (owner, name, status, created_at) VALUES (?, ?, 'pending', ?)`,
+)
+const update = database.prepare(`UPDATE files SET status = 'active', size = ? WHERE id = ?`)
+const bareUpload = async () => {
+  database.exec('BEGIN IMMEDIATE')
+  const { lastInsertRowid } = insert.run('bench', `name ${uploads++}`, Date.now())
+  database.exec('COMMIT')
+  database.exec('BEGIN IMMEDIATE')
+  update.run(3, lastInsertRowid)
+  database.exec('COMMIT')
+}
+
+// Without waiting for the disk.
+database.pragma('synchronous = OFF')
+for (let index = 0; index < ROWS; index++) await upload(store, 'large')()
+database.pragma('synchronous = FULL')
+for (let index = 0; index < 200; index++) await upload(embedded, 'large')()
+
+const page = database.prepare(
+  `SELECT * FROM svc_db_objects WHERE scope = ? AND status = 'active' ORDER BY id DESC LIMIT 100`,
+)
+const usage = database.prepare('SELECT bytes, files FROM svc_db_scope_usage WHERE scope = ?')
+const listed = (target) => () => target.listByScope({ scope: 'large', status: 'active', limit: 100 })
+const used = (target) => () => target.getScopeUsage('large')
+
+const line = (name, base, subject, bar = {}) => compareWaiting({ name, base, subject, bar, rounds: ROUNDS })
+const report = openReport('sqlite')
+report.add(
+  'the adapter beside bare statements',
+  ['bare', 'adapter'],
+  [
+    await line('reserve + confirm', bareUpload, upload(store, 'bench'), { most: 1.67 }),
+    await line('a page of 100', async () => page.all('large'), listed(store), { most: 1.1 }),
+    await line('usage', async () => usage.get('large'), used(store), { most: 1.2 }),
+  ],
+)
+report.add(
+  'the adapter beside PGlite in a folder',
+  ['PGlite', 'SQLite'],
+  [
+    await line('reserve + confirm', upload(embedded, 'bench'), upload(store, 'bench')),
+    await line('a page of 100', listed(embedded), listed(store)),
+    await line('usage', used(embedded), used(store)),
+  ],
+)
+
+/** One writer, after another, for a second of time. */
+let pairs = 0
+for (const end = process.hrtime.bigint() + SECOND; process.hrtime.bigint() < end; pairs++) {
+  await upload(store, 'bench')()
+}
+console.log(
+  `${pairs} uploads (reserve and confirm) in a second, each write on disk before its call returned.\n`,
+)
+const isCorrect = (await store.checkUsage()).length === 0
+await pglite.close()
+database.close()
+rmSync(folder, { recursive: true, force: true })
+report.close({ check: values.check, isCorrect })
