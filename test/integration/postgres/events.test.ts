@@ -123,34 +123,36 @@ describeOwnDatabase('events on Postgres', (url) => {
     expect(await store.settleEvents(events)).toEqual([last.id])
   })
 
-  it('and leftovers of ends and checks are found at once, although later times were looked at before', async () => {
-    const at30 = postgresAdapter(pool, { schema, now: () => new Date(Date.now() + 1_800_000) })
-    const at60 = postgresAdapter(pool, { schema, now: () => new Date(Date.now() + 3_600_000) })
-    /** Settles what has been recorded since the last call, and forgets the leftovers. */
+  it('and leftovers of ends and checks that a slow clock dates are found at once', async () => {
+    const behind = (minutes: number) =>
+      postgresAdapter(pool, { schema, now: () => new Date(Date.now() - minutes * 60_000) })
+    const [hourBehind, lessBehind] = [behind(60), behind(30)]
+    /** Returns what is new, and settles it. The last looks find nothing, so the next ones need not start any earlier. */
     const found = async () => {
-      const events = await at60.claimEvents()
-      await at60.settleEvents(events)
-      const leftovers = await at60.listLeftovers()
+      const events = await store.claimEvents()
+      await store.settleEvents(events)
+      const leftovers = await store.listLeftovers()
       for (const { attemptId } of leftovers) await store.forgetLeftover({ attemptId })
+      expect([...(await store.claimEvents()), ...(await store.listLeftovers())]).toEqual([])
       return [...events.map(({ type }) => type), ...leftovers.map(() => 'leftover')]
     }
     const upload = async (key: string, terms: { temporarySeconds?: number; checkSeconds?: number }) => {
       const id = createAttemptId()
-      await store.reserve({ ...attempt(key), id, storageKey: `bytes/${id}`, ...terms })
-      return store.confirm({ ...at(key), id, size: 5, eTag: 'e' })
+      await hourBehind.reserve({ ...attempt(key), id, storageKey: `bytes/${id}`, ...terms })
+      return hourBehind.confirm({ ...at(key), id, size: 5, eTag: 'e' })
     }
     expect(await found()).toEqual([])
     const { scope, id } = await upload('kept', { temporarySeconds: 60 })
     expect(await found()).toEqual(['activated'])
-    await store.keep({ scope, objects: [{ id }] })
+    await hourBehind.keep({ scope, objects: [{ id }] })
     expect(await found()).toEqual(['updated'])
     await upload('ended', { temporarySeconds: 60 })
     expect(await found()).toEqual(['activated'])
-    await at30.endTemporary({ objects: (await at30.listTemporary()) as never })
+    await lessBehind.endTemporary({ objects: await lessBehind.listTemporary() })
     expect(await found()).toEqual(['deleted', 'leftover'])
     const arrived = await upload('checked', { checkSeconds: 60 })
     expect(await found()).toEqual(['arrived'])
-    await store.reject({ ...at('checked'), id: arrived.id })
+    await hourBehind.reject({ ...at('checked'), id: arrived.id })
     expect(await found()).toEqual(['rejected', 'leftover'])
   })
 
