@@ -1,4 +1,5 @@
-import { cleanUp, type DbClientObject, type DbUpdateInput, type StorageObject } from '@svc/db'
+import { cleanUp, type DbClientObject, type StorageObject } from '@svc/db'
+import type { DbUpdateInput } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { HOUR, ManualClock, MINUTE, SECOND } from '../../conformance/clock.js'
@@ -195,7 +196,9 @@ describe('s3.db.keep', () => {
         ...{ code: 'VALIDATION_ERROR', params: { field }, message: expect.stringContaining(field) as string },
       })
     }
-    await expect(service.s3.db.keep(inScope(), { ids: [own.id], id: 1, idss: [] } as never)).rejects.toMatchObject({
+    await expect(
+      service.s3.db.keep(inScope(), { ids: [own.id], id: 1, idss: [] } as never),
+    ).rejects.toMatchObject({
       params: { field: 'idss' },
     })
     await expect(service.s3.db.keep(new Request(BASE), { ids: [own.id] })).rejects.toMatchObject({
