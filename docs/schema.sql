@@ -236,8 +236,10 @@ FUNCTION claim_events_v1(
   p_limit integer,
   p_now timestamptz,
   p_until timestamptz,
-  p_last json
-) RETURNS TABLE(object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts integer, has_next boolean, reason text);
+  p_last json,
+  p_first_from timestamptz,
+  p_again_from timestamptz
+) RETURNS TABLE(object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts integer, has_next boolean, reason text, first_due timestamptz, again_due timestamptz);
 
 -- confirm_v2 as version 1.5 calls it.
 FUNCTION confirm_v1(
@@ -300,6 +302,25 @@ FUNCTION keep_v1(
   p_now timestamptz
 ) RETURNS text;
 
+-- Lists leftovers that are due.
+FUNCTION list_due_leftovers_v1(
+  p_scope text,
+  p_before timestamptz,
+  p_undeferred_after uuid,
+  p_due_from timestamptz,
+  p_due_after uuid,
+  p_limit integer
+) RETURNS SETOF leftovers;
+
+-- Lists expired reservations.
+FUNCTION list_expired_v1(
+  p_scope text,
+  p_before timestamptz,
+  p_from timestamptz,
+  p_after uuid,
+  p_limit integer
+) RETURNS SETOF objects;
+
 -- Lists scopes with their sums.
 FUNCTION list_scopes_v1(
   p_prefix text,
@@ -314,7 +335,8 @@ FUNCTION list_stored_v1(
   p_prefix text,
   p_end text,
   p_after text,
-  p_limit integer
+  p_limit integer,
+  p_metadata boolean
 ) RETURNS TABLE(name text, object text, leftover text);
 
 -- purge_deleted_v2 as version 1.5 calls it.
@@ -328,16 +350,26 @@ FUNCTION purge_deleted_v2(
   p_id uuid,
   p_scope text,
   p_before timestamptz,
-  p_limit integer
-) RETURNS TABLE(scope text, dropped bigint);
+  p_limit integer,
+  p_from timestamptz
+) RETURNS TABLE(scope text, dropped bigint, first timestamptz);
 
--- Ends expired reservations.
+-- purge_expired_v2 as version 1.5 calls it.
 FUNCTION purge_expired_v1(
   p_scope text,
   p_before timestamptz,
   p_limit integer,
   p_now timestamptz
 ) RETURNS SETOF objects;
+
+-- Ends expired reservations.
+FUNCTION purge_expired_v2(
+  p_scope text,
+  p_before timestamptz,
+  p_limit integer,
+  p_now timestamptz,
+  p_from timestamptz
+) RETURNS TABLE(first timestamptz, ended objects);
 
 -- Records the arrival or the rejection of a pending row.
 FUNCTION record_check_v1(
@@ -484,7 +516,7 @@ FUNCTION set_upload_id_v1(
 -- Ends claims, and removes the events or schedules a retry.
 FUNCTION settle_events_v1(
   p_entries json
-) RETURNS TABLE(id bigint, has_next boolean);
+) RETURNS TABLE(id bigint, has_next boolean, next_due timestamptz);
 
 -- Gives the active row of a key to another scope.
 FUNCTION transfer_v1(

@@ -58,6 +58,7 @@ export const adoptKnownMutants: Mutants = {
         prefix: command.storageKey,
         after: null,
         limit: 1,
+        withMetadata: true,
       })
       const isOther = command.bucket !== 'another' && other[0]?.storageKey === command.storageKey
       return isOther ? { outcome: 'known', object: null, scopes: [] } : driver.adopt(command)
@@ -68,7 +69,13 @@ export const adoptKnownMutants: Mutants = {
     driverResult('adopt', async (result, command, driver) => {
       if (result.outcome !== 'known' || !result.object) return result
       const { bucket, storageKey } = command
-      const named = await driver.listStored({ bucket, prefix: storageKey, after: null, limit: 1000 })
+      const named = await driver.listStored({
+        bucket,
+        prefix: storageKey,
+        after: null,
+        limit: 1000,
+        withMetadata: true,
+      })
       const rows = named.filter((item) => item.storageKey === storageKey && item.object?.key !== command.key)
       const first = rows
         .map(({ object }) => object)
@@ -106,6 +113,7 @@ export const adoptKnownMutants: Mutants = {
             prefix: command.storageKey,
             after: null,
             limit: 1,
+            withMetadata: true,
           })
           await gap()
           if (known[0]?.storageKey === command.storageKey) return driver.adopt(command)

@@ -1,7 +1,7 @@
 import type { StoredItem } from '../../src/adapter.js'
 import { overDriver, driverResult, driverCall, driverInput, type Mutants } from './mutant.js'
 
-const whole = { prefix: null, after: null, limit: 1000 }
+const whole = { prefix: null, after: null, limit: 1000, withMetadata: true }
 
 /** Replaces the result of every page of names. */
 const overPages = (broken: (items: StoredItem[]) => StoredItem[]) =>
@@ -14,6 +14,10 @@ export const storedMutants: Mutants = {
       items.map((item) => (item.object ? { ...item, object: { ...item.object, metadata: null } } : item)),
     ),
     'listStored: returns live rows and leftovers by their storage key',
+  ],
+  'always lists the metadata of stored rows': [
+    driverInput('listStored', (query) => ({ ...query, withMetadata: true })),
+    'listStored: leaves out the metadata if asked to',
   ],
   'lists stored rows without a storage key as if they had one': [
     overPages((items) =>

@@ -253,6 +253,7 @@ export const INPUTS = {
     prefix: optional(types.objectKey, choices.storedPrefix),
     after: optional(types.objectKey, choices.storedName),
     limit: optional(types.pageLimit, choices.limit),
+    withMetadata: optional(types.boolean, literal(fc.constantFrom(null, null, true, false))),
   },
   claimEvents: {
     limit: optional(types.pageLimit, choices.limit),

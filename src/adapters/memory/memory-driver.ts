@@ -132,7 +132,7 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
       return tables.names.page(query).map((naming) => {
         const storageKey = storedName(naming)
         return isRow(naming)
-          ? { storageKey, object: copyObject(naming) }
+          ? { storageKey, object: copyObject(query.withMetadata ? naming : { ...naming, metadata: null }) }
           : { storageKey, leftover: copyLeftover(naming) }
       })
     },

@@ -9,18 +9,24 @@ import type { Database, PostgresValue, Statement, TextRow } from './connection/d
 import { wasReported } from './connection/failures.js'
 import { createCalls, createReadPoolCall } from './connection/retries.js'
 import { createEventMethods } from './events.js'
+import type { IndexMarks } from './index-marks.js'
+import { createLeftoverMethods } from './leftovers.js'
+import { FROM_START } from './low-water-mark.js'
 import { migrate } from './migrate/migrate.js'
 import { whileWatched } from './migrate/waiting.js'
+import { noticingWrites } from './noticed-writes.js'
 import { statementsOf, type SchemaName } from './sql/statement.js'
 import { SCHEMA } from './sql/schema.js'
 import { verify } from './migrate/verify.js'
 import {
   AFTER_ALL_DATES,
   BEFORE_ALL_DATES,
+  readFirst,
   readLeftover,
   readNumber,
   readObject,
   readObjects,
+  startText,
 } from './sql/rows.js'
 import { ARGUMENTS, valuesOf } from './sql/arguments.js'
 import { FIRST_ID, LAST_ID } from './sql/lists.js'
@@ -37,11 +43,12 @@ export interface PostgresDriverOptions {
   readonly schema: SchemaName
   /** Whether events are on after `migrate()`. `null`: as they are. */
   readonly events: boolean | null
+  readonly marks: IndexMarks
 }
 
 /** Creates the driver. Each call is one statement, and concurrent writes of a scope share one. */
 export function createPostgresDriver(options: PostgresDriverOptions): StoreDriver {
-  const { database, readDatabase, schema, events } = options
+  const { database, readDatabase, schema, events, marks } = options
   const statements = statementsOf(schema)
   const { lists, reads, writes } = statements
   const calls = createCalls(database)
@@ -72,11 +79,15 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     }
   }
 
-  return {
-    ...createEventMethods(calls, statements.events),
+  const driver: StoreDriver = {
+    ...createEventMethods(calls, statements.events, marks),
+    ...createLeftoverMethods(calls, statements, marks),
 
     async list({ scope, statuses, route, before, limit, withMetadata, fromPrimary }) {
-      const ofScope = withMetadata ? statements.scopeLists : statements.scopeListsWithoutMetadata
+      const { completeScopeLists, scopeLists } = statements
+      // Jobs that end or move everything of a scope read from the primary.
+      const ofStore = fromPrimary ? completeScopeLists : scopeLists
+      const ofScope = withMetadata ? ofStore.full : ofStore.withoutMetadata
       const isLive = statuses.length > 1
       const [all, ofRoute] = isLive
         ? [ofScope.listLive, ofScope.listLiveRoute]
@@ -212,8 +223,8 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
       return rows.map((row) => ({ scope: row[0]!, usage: readUsage(row, 1), counts: readCounts(row, 1) }))
     },
 
-    async listStored({ bucket, prefix, after, limit }) {
-      const values = [bucket, ...namesWithin(prefix), after ?? '', limit]
+    async listStored({ bucket, prefix, after, limit, withMetadata }) {
+      const values = [bucket, ...namesWithin(prefix), after ?? '', limit, withMetadata]
       const rows = await idempotent(lists.listStored, values)
       return rows.map(([name, object, leftover]) => {
         const storageKey = name!
@@ -224,9 +235,16 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     },
 
     async listExpired({ scope, before, limit, after }) {
-      const from = after?.expiresAt.toISOString() ?? BEFORE_ALL_DATES
-      const values = [before.toISOString(), from, after?.id ?? FIRST_ID, limit]
-      return readObjects(await callWithin(scope, [lists.listExpired, lists.listExpiredOfScope], values))
+      const list = async (from: string, afterId: string) => {
+        const values = [scope, before.toISOString(), from, afterId, limit]
+        return readObjects(await idempotent(lists.listExpired, values))
+      }
+      if (after) return list(after.expiresAt.toISOString(), after.id)
+      const looked = await marks.within(scope).expired.look(before.getTime(), async (from) => {
+        const result = await list(startText(from), FIRST_ID)
+        return { result, first: result[0]?.expiresAt?.getTime() ?? null }
+      })
+      return looked.result
     },
 
     async purgeExpired({ scope, before, limit, now }) {
@@ -236,7 +254,12 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
         const batchSize = Math.min(PURGE_BATCH_SIZE, limit - rows.length)
         const values = [scope, before.toISOString(), batchSize, now.toISOString()]
         try {
-          const purged = readObjects(await once(writes.purgeExpired, values))
+          const { result } = await marks.within(scope).expired.look(before.getTime(), async (from) => {
+            const result = await once(writes.purgeExpired, [...values, startText(from)])
+            return { result, first: readFirst(result, 0) }
+          })
+          // A row without an id only tells that other transactions hold what has expired.
+          const purged = result.flatMap((row) => readObject(row, 1) ?? [])
           rows.push(...purged)
           if (purged.length < batchSize) break
         } catch (error) {
@@ -249,31 +272,17 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
       return { rows, isUncertain }
     },
 
-    async listLeftovers({ scope, limit, after }) {
-      const from = after?.since.toISOString() ?? BEFORE_ALL_DATES
-      const values = [from, after?.attemptId ?? FIRST_ID, limit]
-      const rows = await callWithin(scope, [lists.listLeftovers, lists.listLeftoversOfScope], values)
-      return rows.map(readLeftover)
-    },
-
-    async listDueLeftovers({ scope, dueBefore, limit, after }) {
-      const from = after?.dueAt?.toISOString() ?? BEFORE_ALL_DATES
-      const values = [from, after?.attemptId ?? FIRST_ID, dueBefore.toISOString(), limit]
-      const rows = await callWithin(scope, [lists.listDueLeftovers, lists.listDueLeftoversOfScope], values)
-      return rows.map(readLeftover)
-    },
-
-    // With `dueBefore`, a repeat after a lost response returns `false`. The leftover is due again by `until`.
-    async deferLeftover({ attemptId, until, dueBefore }) {
-      const values = [attemptId, until.toISOString(), dueBefore?.toISOString() ?? null]
-      return (await idempotent(writes.deferLeftover, values)).length > 0
-    },
-
-    forgetLeftover: async (attemptId) => (await once(writes.forgetLeftover, [attemptId])).length > 0,
-
     async purgeDeleted({ id, scope, before, limit }) {
-      const rows = await once(writes.purgeDeleted, [id, scope, before.toISOString(), limit])
-      return { dropped: rows.reduce((sum, row) => sum + readNumber(row[1]), 0) }
+      const purge = async (from: number) => {
+        const values = [id, scope, before.toISOString(), limit, startText(from)]
+        const rows = await once(writes.purgeDeleted, values)
+        // A row without a number only tells that other transactions hold what is left.
+        const result = rows.reduce((sum, row) => sum + readNumber(row[1] ?? '0'), 0)
+        return { result, first: readFirst(rows, 0) }
+      }
+      const { deleted } = marks.within(scope)
+      const { result } = id === null ? await deleted.look(before.getTime(), purge) : await purge(FROM_START)
+      return { dropped: result }
     },
 
     migrate: async (given = {}) =>
@@ -304,6 +313,7 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
       // The caller owns the pool.
     },
   }
+  return noticingWrites(driver, marks)
 }
 
 /** Returns the first name with this prefix, and the exclusive end of these names. `null` is the prefix of all. */

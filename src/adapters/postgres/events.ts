@@ -9,21 +9,48 @@ import {
 import type { EventClaim } from '../../core/store/inputs/index.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type { TextRow } from './connection/database.js'
+import type { IndexMarks } from './index-marks.js'
+import { FROM_START, type Looked } from './low-water-mark.js'
 import type { Calls } from './connection/retries.js'
-import { readDate, readNumber, readObject } from './sql/rows.js'
+import { readDate, readFirst, readNumber, readObject, startText } from './sql/rows.js'
 import type { Statements } from './sql/statement.js'
 
 /** Maximum events that one transaction settles. It locks their keys, and all sessions share the server's lock table. */
 const SETTLE_BATCH_SIZE = 200
 
 /** Creates the event methods. A repeated claim would claim more events, and a repeated settlement miss settled ones. */
-export function createEventMethods({ idempotent, once }: Calls, statements: Statements['events']) {
+export function createEventMethods(
+  { idempotent, once }: Calls,
+  statements: Statements['events'],
+  { firstEvents, retries }: Pick<IndexMarks, 'firstEvents' | 'retries'>,
+) {
   return {
     async claimEvents({ limit, reference, attempted, lastScopes, now, until }) {
       const { bucket, key } = reference ?? { bucket: null, key: null }
       const last = lastScopes.length > 0 ? JSON.stringify(lastScopes) : null
       const values = [bucket, key, attempted, limit, now.toISOString(), until.toISOString(), last]
-      return (await once(statements.claim, values)).map(readEvent)
+      const claim = async (fromFirst: number, fromRetries: number) => {
+        const rows = await once(statements.claim, [...values, startText(fromFirst), startText(fromRetries)])
+        // A row without an id only tells what is due.
+        const result = rows.filter((row) => row[2] != null).map(readEvent)
+        return { result, first: readFirst(rows, 10), firstRetry: readFirst(rows, 11) }
+      }
+      if (reference !== null) return (await claim(FROM_START, FROM_START)).result
+      const upto = now.getTime()
+      if (attempted === false) {
+        return (await firstEvents.look(upto, (from) => claim(from, FROM_START))).result
+      }
+      const claimRetries = async (fromFirst: number) => {
+        let first: number | null = null
+        const { result } = await retries.look(upto, async (from) => {
+          const claimed = await claim(fromFirst, from)
+          first = claimed.first
+          return { ...claimed, first: claimed.firstRetry }
+        })
+        return { result, first } satisfies Looked<StoredEvent[]>
+      }
+      if (attempted === true) return (await claimRetries(FROM_START)).result
+      return (await firstEvents.look(upto, claimRetries)).result
     },
 
     async settleEvents({ entries }) {
@@ -37,9 +64,12 @@ export function createEventMethods({ idempotent, once }: Calls, statements: Stat
         if (places.length === 0) continue
         try {
           const rows = await once(statements.settle, [JSON.stringify(places)])
+          const nextDue = readFirst(rows, 2)
+          if (nextDue !== null) firstEvents.lower(nextDue)
           settled.push(...heldOf(places, rows).map(([id, [, hasNext]]) => ({ id, hasNext: hasNext === 't' })))
         } catch (error) {
           if (settled.length === 0) throw error
+          firstEvents.lower(FROM_START)
           return settled
         }
       }

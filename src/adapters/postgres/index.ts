@@ -17,6 +17,7 @@ import { pgliteDatabase } from './connection/pglite-database.js'
 import { flawOf, postgresJsDatabase } from './connection/postgres-js-database.js'
 import { withTimeLimit } from './connection/retries.js'
 import { createPostgresDriver } from './driver.js'
+import { indexMarksOf } from './index-marks.js'
 import { schemaText } from './migrate/text.js'
 import { SCHEMA } from './sql/schema.js'
 import { schemaName } from './sql/statement.js'
@@ -92,7 +93,8 @@ export function postgresAdapter(
   const clock = checks.function('now', now)
   const open = (handle: unknown, message: string) => {
     const database = connect(handle, message)
-    return createPostgresDriver({ database, readDatabase: replica ?? database, schema, events })
+    const marks = indexMarksOf(handle as object, schema.name, database.isPool ?? false)
+    return createPostgresDriver({ database, readDatabase: replica ?? database, schema, events, marks })
   }
   const driver = isSource(pool)
     ? lateDriver({

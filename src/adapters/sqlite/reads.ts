@@ -72,6 +72,7 @@ export function readMethods(connection: Connection, usages: ScopeUsages) {
       UNION ALL SELECT ${STORED_NAME} FROM ${STORED_LEFTOVERS} ORDER BY name LIMIT 1 OFFSET :skipped`,
   )
   const storedObjects = statement(`SELECT ${OBJECT} FROM ${STORED_OBJECTS}`)
+  const storedWithoutMetadata = statement(`SELECT ${WITHOUT_METADATA} FROM ${STORED_OBJECTS}`)
   const storedLeftovers = statement(`SELECT ${LEFTOVER} FROM ${STORED_LEFTOVERS}`)
 
   const one = (find: Statement, values: Values): Promise<StorageObject | null> =>
@@ -80,13 +81,14 @@ export function readMethods(connection: Connection, usages: ScopeUsages) {
       return cells ? readObject(cells) : null
     })
 
-  function storedItems({ bucket, limit, ...names }: ListStoredQuery): StoredItem[] {
+  function storedItems({ bucket, limit, withMetadata, ...names }: ListStoredQuery): StoredItem[] {
     const range = { bucket, ...rangeOf(names) }
     const last = lastStored.first({ ...range, skipped: limit - 1 })?.[0]
     // All items with the name of the last one belong to the page. No name contains NUL.
     const page = last === undefined ? range : { ...range, end: `${last}\0` }
+    const objects = withMetadata ? storedObjects : storedWithoutMetadata
     return [
-      ...storedObjects
+      ...objects
         .rows(page)
         .map(readObject)
         .map((object) => ({ storageKey: object.storageKey ?? object.key, object })),

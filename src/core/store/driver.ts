@@ -250,7 +250,7 @@ export interface StoreDriver {
    * Returns the live rows and the leftovers of the bucket whose name (`storageKey` or, if that is `null`, `key`) starts with
    * `prefix` and comes after `after`, in byte order of the names. Returns at least `limit` items if there are as many, and
    * then all further items with the name of the last one; items with the same name come in any order. MUST NOT read
-   * rows or leftovers beyond these.
+   * rows or leftovers beyond these. If `withMetadata` is `false`, it MUST return `null` as metadata, and SHOULD NOT read it.
    */
   listStored(query: inputs.ListStoredQuery): Promise<StoredItem[]>
 

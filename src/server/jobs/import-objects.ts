@@ -4,7 +4,7 @@ import { namesOf } from '../../core/known-names.js'
 import { utf8Order } from '../../core/names.js'
 import type { ListedBytes } from '../../core/object-storage.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
-import type { AdoptCommand } from '../../core/store/driver.js'
+import type { AdoptCommand, ListStoredQuery } from '../../core/store/driver.js'
 import { adoptCommand } from '../../core/store/inputs/writes.js'
 import { hasExpired } from '../../core/store/lifecycle/change.js'
 import { receivesBytes } from '../../core/store/lifecycle/plans.js'
@@ -89,6 +89,8 @@ export async function importObjects(
 /** An item with what names its bytes in the database. */
 interface Candidate extends ImportedItem {
   readonly stored: readonly StoredItem[]
+  /** Whether `stored` has the metadata of objects. */
+  readonly hasMetadata: boolean
 }
 
 /** `importObjects` for callers without a server. */
@@ -106,6 +108,8 @@ export async function runImport(
   const { storage, records, report } = context
   const list = listInOrder(checks, storage)
 
+  // Read only if it is compared: it can be much longer than all other fields.
+  let withMetadata = false
   const counts = { imported: 0, known: 0, differs: 0, skipped: 0 }
   const pages = bucketPages<readonly Candidate[]>({
     list,
@@ -114,15 +118,17 @@ export async function runImport(
     after,
     signal,
     async prepare(items, start) {
-      const stored = await findStored(records.objects, items, { bucket, prefix, after: start })
-      return items.map((item) => ({ bucket, ...item, stored: stored.get(item.key) ?? [] }))
+      const hasMetadata = withMetadata
+      const range = { bucket, prefix, after: start, withMetadata }
+      const stored = await findStored(records.objects, items, range)
+      return items.map((item) => ({ bucket, ...item, stored: stored.get(item.key) ?? [], hasMetadata }))
     },
   })
   const run = new ItemRun({ operation: JOB, report, concurrency, signal, onProgress }, after)
   await run.process(
     pages,
     async (candidate) => {
-      const { stored: _, ...item } = candidate
+      const { stored: _, hasMetadata: __, ...item } = candidate
       const selection = await selectionOf(select, item).catch((error: unknown) => {
         // Not a rejection: whatever `select` throws concerns this item only, also if it uses the same database.
         run.fail(item, error)
@@ -133,6 +139,7 @@ export async function runImport(
         counts.skipped++
         return
       }
+      withMetadata ||= selection.metadata != null
       const { outcome, isDifferent } = await importItem(context, dryRun, candidate, selection)
       counts[outcome]++
       if (isDifferent) counts.differs++
@@ -146,7 +153,7 @@ export async function runImport(
 async function findStored(
   objects: StorageObjectStore,
   items: readonly ListedBytes[],
-  range: { readonly bucket: string; readonly prefix: string | null; readonly after: string | null },
+  range: Omit<ListStoredQuery, 'limit'>,
 ): Promise<ReadonlyMap<string, readonly StoredItem[]>> {
   const wanted = new Set(items.map(({ key }) => key))
   const found = new Map<string, StoredItem[]>()
@@ -174,7 +181,7 @@ interface Imported {
 async function importItem(
   { records: { objects }, events, now }: BucketJobContext,
   dryRun: boolean,
-  { stored, ...item }: Candidate,
+  { stored, hasMetadata, ...item }: Candidate,
   selection: ImportSelection,
 ): Promise<Imported> {
   const input = adoptInputOf(item, selection)
@@ -184,9 +191,14 @@ async function importItem(
     outcome,
     isDifferent: object !== null && differs(object, command, selection),
   })
+  const comparable = async (object: StorageObject | undefined) => {
+    if (!object || hasMetadata || selection.metadata == null) return object ?? null
+    // Another version may have replaced the object, which is then compared.
+    return objects.findById({ id: object.id })
+  }
 
   const known = stored.filter(({ object }) => !object || !receivesBytes(object, command))
-  if (known.length > 0) return result('known', known.find(({ object }) => object)?.object)
+  if (known.length > 0) return result('known', await comparable(known.find(({ object }) => object)?.object))
   if (dryRun) return result('imported', await receivingObject(objects, command))
   const adopted = await objects.adopt(input)
   if (adopted.known) return result('known', adopted.object)

@@ -329,7 +329,13 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
   },
   listStored: {
     prepare: async (given, key) => ({ ...(await listed(given, key)), bucket: given.at.bucket }),
-    others: { bucket: ANOTHER_SCOPE, prefix: other('z'), after: other('z'), limit: other(1) },
+    others: {
+      bucket: ANOTHER_SCOPE,
+      prefix: other('z'),
+      after: other('z'),
+      limit: other(1),
+      withMetadata: other(false),
+    },
   },
   listExpired: {
     prepare: expired,

@@ -40,6 +40,17 @@ export const listStoredCases: CaseGroup = {
       ])
     },
 
+    'leaves out the metadata if asked to': async (given) => {
+      const active = await given.activate({ storageKey: 'b', metadata: { a: '1' } })
+      const pending = await given.reserve({ key: 'another', storageKey: 'c', metadata: { a: '1' } })
+      const byKey = await given.reserve({ key: 'd', metadata: { a: '1' } })
+      const expected = [active, pending, byKey].map((row) => ({
+        storageKey: row.storageKey ?? row.key,
+        object: { ...row, metadata: null },
+      }))
+      same(await given.store.listStored({ bucket: BUCKET, withMetadata: false }), expected)
+    },
+
     'names a row or a leftover without a storage key by its key': async (given) => {
       const { store } = given
       const active = await given.activate({ key: 'b' })

@@ -33,8 +33,10 @@ export class ListingModel extends EventModel {
   listStored(input: ListStoredInput): Expected<StoredItem[]> {
     const bad = badFields('listStored', input, this.now())
     if (bad.length > 0) return invalid(...bad)
-    const { bucket, prefix, after, limit } = input
-    const rows = this.rows.filter((row) => row.bucket === bucket && row.status !== 'deleted').map(itemOfRow)
+    const { bucket, prefix, after, limit, withMetadata } = input
+    const rows = this.rows
+      .filter((row) => row.bucket === bucket && row.status !== 'deleted')
+      .map((row) => itemOfRow(withMetadata === false ? { ...row, metadata: null } : row))
     const leftovers = this.leftovers.filter((each) => each.bucket === bucket).map(itemOfLeftover)
     const found = [...rows, ...leftovers]
       .filter(({ storageKey }) => prefix == null || storageKey.startsWith(prefix))

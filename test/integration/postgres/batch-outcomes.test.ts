@@ -72,9 +72,9 @@ describePostgres('the driver reports the scopes that a write touched:', (url) =>
     it('exactly the purged rows after an error of the database', async () => {
       const rename = (from: string, to: string) =>
         pool.query(`ALTER FUNCTION ${quoted(schema)}.${from} RENAME TO ${to}`)
-      beforeSecond = () => rename('purge_expired_v1', 'renamed')
+      beforeSecond = () => rename('purge_expired_v2', 'renamed')
       await expectPurged(false, 1)
-      await rename('renamed', 'purge_expired_v1')
+      await rename('renamed', 'purge_expired_v2')
     })
   })
 })

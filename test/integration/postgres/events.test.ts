@@ -1,4 +1,4 @@
-import type { StorageObject, StorageObjectStore, StoredEvent } from '@svc/db'
+import { createAttemptId, type StorageObject, type StorageObjectStore, type StoredEvent } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { attempt, BUCKET } from './attempt.js'
@@ -123,6 +123,39 @@ describeOwnDatabase('events on Postgres', (url) => {
     expect(await store.settleEvents(events)).toEqual([last.id])
   })
 
+  it('and leftovers of ends and checks that a slow clock dates are found at once', async () => {
+    const behind = (minutes: number) =>
+      postgresAdapter(pool, { schema, now: () => new Date(Date.now() - minutes * 60_000) })
+    const [hourBehind, lessBehind] = [behind(60), behind(30)]
+    /** Returns what is new, and settles it. The last looks find nothing, so the next ones need not start any earlier. */
+    const found = async () => {
+      const events = await store.claimEvents()
+      await store.settleEvents(events)
+      const leftovers = await store.listLeftovers()
+      for (const { attemptId } of leftovers) await store.forgetLeftover({ attemptId })
+      expect([...(await store.claimEvents()), ...(await store.listLeftovers())]).toEqual([])
+      return [...events.map(({ type }) => type), ...leftovers.map(() => 'leftover')]
+    }
+    const upload = async (key: string, terms: { temporarySeconds?: number; checkSeconds?: number }) => {
+      const id = createAttemptId()
+      await hourBehind.reserve({ ...attempt(key), id, storageKey: `bytes/${id}`, ...terms })
+      return hourBehind.confirm({ ...at(key), id, size: 5, eTag: 'e' })
+    }
+    expect(await found()).toEqual([])
+    const { scope, id } = await upload('kept', { temporarySeconds: 60 })
+    expect(await found()).toEqual(['activated'])
+    await hourBehind.keep({ scope, objects: [{ id }] })
+    expect(await found()).toEqual(['updated'])
+    await upload('ended', { temporarySeconds: 60 })
+    expect(await found()).toEqual(['activated'])
+    await lessBehind.endTemporary({ objects: await lessBehind.listTemporary() })
+    expect(await found()).toEqual(['deleted', 'leftover'])
+    const arrived = await upload('checked', { checkSeconds: 60 })
+    expect(await found()).toEqual(['arrived'])
+    await hourBehind.reject({ ...at('checked'), id: arrived.id })
+    expect(await found()).toEqual(['rejected', 'leftover'])
+  })
+
   describe('in large numbers', () => {
     it('cost a claim nothing where they wait behind an older one, are claimed or are due later', async () => {
       await fillWith(1000, 1000)
@@ -210,7 +243,7 @@ describeOwnDatabase('events on Postgres', (url) => {
   /** Returns how many pages a claim of 100 events reads, in a transaction that is rolled back. */
   async function buffersOfClaim(attempted = 'NULL'): Promise<number> {
     const explain = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)
-      SELECT * FROM ${quoted(schema)}.claim_events_v1(NULL, NULL, ${attempted}, 100, now(), now() + interval '1 minute', NULL)`
+      SELECT * FROM ${quoted(schema)}.claim_events_v1(NULL, NULL, ${attempted}, 100, now(), now() + interval '1 minute', NULL, '-infinity', '-infinity')`
     let buffers = 0
     await inTransaction(pool, async (client) => {
       // The first call also reads the catalog.

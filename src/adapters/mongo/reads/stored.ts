@@ -29,7 +29,7 @@ const COMMANDS: readonly (readonly StoredRange[])[] = [
 ]
 
 export function listStored(query: ListStoredQuery): Read<StoredItem[]> {
-  const { bucket, limit } = query
+  const { bucket, limit, withMetadata } = query
   // One more than the page, to tell whether a range has more items with the last name of the page.
   const oneMore = limit + 1
   return async (reader) => {
@@ -37,7 +37,7 @@ export function listStored(query: ListStoredQuery): Read<StoredItem[]> {
     const fullRangeEnds: string[] = []
     for (const ranges of COMMANDS) {
       const names = namesOf(query, items[limit - 1]?.storageKey)
-      const found = await readRanges(reader, ranges, { bucket, names, limit: oneMore })
+      const found = await readRanges(reader, ranges, { bucket, names, limit: oneMore, withMetadata })
       items = inOrder([...items, ...found.flat()])
       const full = found.filter(({ length }) => length === oneMore)
       fullRangeEnds.push(...full.map((range) => range.at(-1)!.storageKey))
@@ -50,7 +50,8 @@ export function listStored(query: ListStoredQuery): Read<StoredItem[]> {
     const withLastName: StoredItem[] = []
     for (const ranges of COMMANDS) {
       const names = { $gte: last, $lte: last }
-      withLastName.push(...(await readRanges(reader, ranges, { bucket, names, limit: null })).flat())
+      const all = await readRanges(reader, ranges, { bucket, names, limit: null, withMetadata })
+      withLastName.push(...all.flat())
     }
     return inOrder([...page, ...withLastName])
   }
@@ -77,19 +78,28 @@ interface RangesQuery {
   readonly names: NameRange
   /** Maximum items of each range; `null` for all. */
   readonly limit: number | null
+  readonly withMetadata: boolean
 }
 
 /** Reads the beginning of ranges by one command. Returns the items of each range. */
 async function readRanges(
   reader: Reader,
   ranges: readonly StoredRange[],
-  { bucket, names, limit }: RangesQuery,
+  { bucket, names, limit, withMetadata }: RangesQuery,
 ): Promise<StoredItem[][]> {
   const { objects, leftovers } = reader.namespace
   const [first, ...others] = ranges.map((range, position) => {
     const { stages, index } = readingOf(range, bucket, names)
     const limited = limit === null ? [] : [{ $limit: limit }]
-    const pipeline: Document[] = [...stages, ...limited, { $addFields: { range: { $literal: position } } }]
+    // A document has both rows of its key.
+    const isLean = !withMetadata && range.source !== 'leftover'
+    const fields = isLean ? [{ $project: { 'active.metadata': 0, 'pending.metadata': 0 } }] : []
+    const pipeline: Document[] = [
+      ...stages,
+      ...limited,
+      ...fields,
+      { $addFields: { range: { $literal: position } } },
+    ]
     return { collection: range.source === 'leftover' ? leftovers : objects, pipeline, index }
   })
   const unions = others.map(({ collection, pipeline }) => ({

@@ -65,6 +65,8 @@ export type TextRow = readonly (string | null)[]
 export interface Database {
   /** Whether it is one connection that may be in a transaction of the caller, outside which a repeat could run. */
   readonly isBorrowed?: true
+  /** Whether it has connections of its own for calls, so no call is part of a transaction of the caller. */
+  readonly isPool?: boolean
   /** Runs one statement in one round trip. */
   run(statement: Statement, values: readonly PostgresValue[]): Promise<TextRow[]>
   /** Runs statements in one transaction, or a single one on its own. Returns the rows of the last, as texts. */

@@ -22,6 +22,7 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
   const send = (query: PostgresQuery) =>
     isClient ? inTurn(pool, () => pool.query(query)) : pool.query(query)
   return {
+    isPool: !isClient && !('release' in pool),
     // Not `isBorrowed`: after a lost connection or a rollback, a client of pg refuses a repeat by itself.
     async run({ name, text }, values) {
       // Written out, because V8 takes 5 µs to spread the common fields: see `Counters` of bench/postgres.

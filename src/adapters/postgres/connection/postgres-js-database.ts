@@ -51,7 +51,8 @@ export function postgresJsDatabase(sql: PostgresSql, { named }: { readonly named
     },
   }
   const { savepoint, release } = sql as Marks
-  return savepoint === undefined && release === undefined ? database : borrowed(database)
+  const isPool = savepoint === undefined && release === undefined
+  return isPool ? { ...database, isPool } : borrowed(database)
 }
 
 /**

@@ -167,16 +167,31 @@ const lockHeld = (columns: string) => `
         AND e.attempts = s.claim FOR UPDATE
     ) h`
 
+/** The two kinds of events, those that were never claimed and all others, with the variables for where a claim starts. */
+const KINDS = [
+  { kind: 'attempts = 0', isWanted: 'p_attempted IS NOT TRUE', from: 'p_first_from', first: 'first_due' },
+  { kind: 'attempts > 0', isWanted: 'p_attempted IS NOT FALSE', from: 'p_again_from', first: 'again_due' },
+]
+
+/**
+ * Finds the first due event of each wanted kind. Its time is `NULL` if there is none. A claim starts there, and the caller starts
+ * later looks there: entries of events that are gone stay in front of it while an old snapshot is open.
+ */
+const FIND_FIRST = KINDS.map(
+  ({ kind, isWanted, from, first }) => `
+    IF ${isWanted} THEN
+      SELECT e.due_at INTO ${first} FROM {schema}.events e
+      WHERE e.is_first AND e.${kind} AND e.due_at <= p_now AND e.due_at >= ${from} ORDER BY e.due_at, e.id LIMIT 1;
+    END IF;`,
+).join('')
+
 /** Selects the events that are due first, of those that were never claimed and of all others. */
 const firstOfBothKinds = (columns: string, condition: string, end: string) =>
-  [
-    ['attempts = 0', 'p_attempted IS NOT TRUE'],
-    ['attempts > 0', 'p_attempted IS NOT FALSE'],
-  ].map(
-    ([kind, isWanted]) => `
+  KINDS.map(
+    ({ kind, first }) => `
         SELECT * FROM (
           SELECT e.id, e.due_at, ${columns} FROM {schema}.events e
-          WHERE e.is_first AND e.${kind} AND e.due_at <= p_now AND ${isWanted} AND ${condition}
+          WHERE e.is_first AND e.${kind} AND e.due_at <= p_now AND e.due_at >= ${first} AND ${condition}
           ORDER BY e.due_at, e.id ${end}
         ) k`,
   ).join(`
@@ -204,11 +219,12 @@ const claimable = (condition: string) => `SELECT u.id, u.place FROM (${firstOfBo
  */
 export const DELIVER_EVENTS = `
 CREATE OR REPLACE FUNCTION {schema}.claim_events_v1(
-  p_bucket text, p_key text, p_attempted boolean, p_limit int, p_now timestamptz, p_until timestamptz, p_last json
+  p_bucket text, p_key text, p_attempted boolean, p_limit int, p_now timestamptz, p_until timestamptz, p_last json,
+  p_first_from timestamptz, p_again_from timestamptz
 )
 RETURNS TABLE (
   object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz,
-  attempts int, has_next boolean, reason text
+  attempts int, has_next boolean, reason text, first_due timestamptz, again_due timestamptz
 ) LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $body$
@@ -222,6 +238,11 @@ DECLARE
   more bigint[];
   more_places tid[];
 BEGIN${WRITABLE}
+  IF p_key IS NULL THEN${FIND_FIRST}
+    IF first_due IS NULL AND again_due IS NULL THEN
+      RETURN;
+    END IF;
+  END IF;
   IF p_last IS NOT NULL THEN
     last := ARRAY(SELECT pg_catalog.json_array_elements_text(p_last));
     -- As an expression, the mark does not match the condition of an index.
@@ -256,6 +277,11 @@ BEGIN${WRITABLE}
       FOR UPDATE SKIP LOCKED
     ) d;
   END IF;
+  IF p_key IS NULL AND coalesce(pg_catalog.cardinality(places), 0) = 0 THEN
+    -- Other transactions hold what is due.
+    RETURN NEXT;
+    RETURN;
+  END IF;
   RETURN QUERY
   WITH claimed AS (
     UPDATE {schema}.events e SET due_at = p_until, is_claimed = true, attempts = e.attempts + 1
@@ -263,13 +289,14 @@ BEGIN${WRITABLE}
     RETURNING e.*, pg_catalog.array_position(ids, e.id) AS position
   )
   SELECT c.object_digest, c.object_number, c.id, c.type, c.object, c.previous, c.created_at, c.attempts,
-    ${hasLater('c.object_digest', 'c.id')}, c.reason
+    ${hasLater('c.object_digest', 'c.id')}, c.reason, first_due, again_due
   FROM claimed c ORDER BY c.position;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.claim_events_v1 IS 'Claims events for delivery.';
 
-CREATE OR REPLACE FUNCTION {schema}.settle_events_v1(p_entries json) RETURNS TABLE (id bigint, has_next boolean)
+CREATE OR REPLACE FUNCTION {schema}.settle_events_v1(p_entries json)
+RETURNS TABLE (id bigint, has_next boolean, next_due timestamptz)
 LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET lock_timeout = 500 AS $body$
 #variable_conflict use_column
@@ -310,13 +337,17 @@ BEGIN${WRITABLE}
 
   DELETE FROM {schema}.events e WHERE e.ctid = ANY (done);
   -- A new statement no longer sees the removed events.
-  UPDATE {schema}.events e SET is_first = true WHERE e.ctid = ANY (ARRAY(
-    SELECT f.place FROM pg_catalog.unnest(done_digests) AS x(digest) CROSS JOIN LATERAL (${oldestOf('x.digest')}
-    ) f));
+  WITH made_due AS (
+    UPDATE {schema}.events e SET is_first = true WHERE e.ctid = ANY (ARRAY(
+      SELECT f.place FROM pg_catalog.unnest(done_digests) AS x(digest) CROSS JOIN LATERAL (${oldestOf('x.digest')}
+      ) f))
+    RETURNING e.due_at
+  )
+  SELECT pg_catalog.min(m.due_at) INTO next_due FROM made_due m;
   UPDATE {schema}.events e SET is_claimed = false, due_at = dates[pg_catalog.array_position(again, e.ctid)]
   WHERE e.ctid = ANY (again);
   -- The keys are still locked, so a later event is either seen here, or claimable once its writer has committed.
-  RETURN QUERY SELECT ids[n], ${hasLater('digests[n]', 'ids[n]')} FROM pg_catalog.generate_subscripts(ids, 1) AS n;
+  RETURN QUERY SELECT ids[n], ${hasLater('digests[n]', 'ids[n]')}, next_due FROM pg_catalog.generate_subscripts(ids, 1) AS n;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.settle_events_v1 IS 'Ends claims, and removes the events or schedules a retry.';
@@ -345,9 +376,11 @@ const columns = (row: string) =>
   `${milliseconds(`${row}.created_at`)}, ${row}.attempts, ${row}.reason`
 
 export const EVENT_STATEMENTS = {
-  claim: `SELECT ${columns('r')}, r.has_next FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz, $7::json) r`,
+  claim: `SELECT ${columns('r')}, r.has_next, ${milliseconds('r.first_due')}, ${milliseconds('r.again_due')}
+     FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz, $7::json,
+       $8::timestamptz, $9::timestamptz) r`,
   // These two return the last part of each event id.
-  settle: 'SELECT r.id, r.has_next FROM {schema}.settle_events_v1($1::json) r',
+  settle: `SELECT r.id, r.has_next, ${milliseconds('r.next_due')} FROM {schema}.settle_events_v1($1::json) r`,
   extend: 'SELECT r.id FROM {schema}.extend_claims_v1($1::json, $2::timestamptz) AS r(id)',
   list: `SELECT ${columns('e')}, ${milliseconds('e.due_at')}, e.is_claimed
      FROM {schema}.events e WHERE e.id > $1::bigint ORDER BY e.id LIMIT $2::int`,

@@ -1,7 +1,8 @@
 import { INDEX_PLANS } from './fragments.js'
 import { endOf } from './marks.js'
 import { hasOtherName, hasUsualName, nameOf } from './names.js'
-import { leftoverText, objectText } from './rows.js'
+import { usageOfScope } from './reads.js'
+import { BEFORE_ALL_DATES, leftoverText, objectText } from './rows.js'
 import { SUMS } from './tables.js'
 import { sumColumns } from './usage.js'
 
@@ -26,12 +27,78 @@ BEGIN
   )
   SELECT w.scope, ${sumColumns('u')}
   FROM (SELECT w.scope FROM walk w WHERE w.scope IS NOT NULL LIMIT p_limit) w
-  -- OFFSET 0 keeps this a lookup for each scope. A merge would walk the whole index.
-  LEFT JOIN LATERAL (SELECT u.* FROM {schema}.scope_usage u WHERE u.scope = w.scope OFFSET 0) u ON true
+  -- LIMIT keeps this a lookup for each scope. A merge would walk the whole index.
+  LEFT JOIN LATERAL ${usageOfScope('w.scope')} ON true
   ORDER BY w.scope;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.list_scopes_v1 IS 'Lists scopes with their sums.';
+`
+
+/**
+ * Lists expired reservations of all scopes or of one. The order matches only one index each, also that of one scope, which is
+ * no equality. In a statement, the planner could sort the few rows that it expects, and read an index from its beginning.
+ */
+export const LIST_EXPIRED = `
+CREATE OR REPLACE FUNCTION {schema}.list_expired_v1(
+  p_scope text, p_before timestamptz, p_from timestamptz, p_after uuid, p_limit int
+)
+RETURNS SETOF {schema}.objects LANGUAGE plpgsql STABLE
+${INDEX_PLANS} AS $body$
+#variable_conflict use_column
+BEGIN
+  IF p_scope IS NULL THEN
+    RETURN QUERY SELECT o.* FROM {schema}.objects o
+    WHERE o.status = 'pending' AND o.expires_at <= p_before AND (o.expires_at, o.id) > (p_from, p_after)
+    ORDER BY o.expires_at, o.id LIMIT p_limit;
+  ELSE
+    RETURN QUERY SELECT o.* FROM {schema}.objects o
+    WHERE o.status = 'pending' AND o.scope = ANY (ARRAY[p_scope])
+      AND o.expires_at <= p_before AND (o.expires_at, o.id) > (p_from, p_after)
+    ORDER BY o.scope, o.expires_at, o.id LIMIT p_limit;
+  END IF;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.list_expired_v1 IS 'Lists expired reservations.';
+`
+
+/**
+ * Selects due leftovers in their order, after a position. The order matches only one index each: with an equality, that of the
+ * index of all scopes would match too. A row comparison with the scope would not end the walk at the last due one.
+ */
+const dueLeftovers = (after: string, upto: string, limit: string) => `
+  IF p_scope IS NULL THEN
+    RETURN QUERY SELECT l.* FROM {schema}.leftovers l
+    WHERE (l.due_at, l.attempt_id) > (${after}) AND l.due_at <= ${upto}
+    ORDER BY l.due_at, l.attempt_id LIMIT ${limit};
+  ELSE
+    RETURN QUERY SELECT l.* FROM {schema}.leftovers l
+    WHERE l.scope = ANY (ARRAY[p_scope]) AND (l.due_at, l.attempt_id) > (${after}) AND l.due_at <= ${upto}
+    ORDER BY l.scope, l.due_at, l.attempt_id LIMIT ${limit};
+  END IF;`
+
+const NEVER = `'${BEFORE_ALL_DATES}'::timestamptz`
+
+/**
+ * Lists leftovers that were never put off, which sort first, and then those that are due again. Each part starts at a place of
+ * its own, because entries of leftovers that are gone stay in front of both while an old snapshot is open.
+ */
+export const LIST_DUE_LEFTOVERS = `
+CREATE OR REPLACE FUNCTION {schema}.list_due_leftovers_v1(
+  p_scope text, p_before timestamptz, p_undeferred_after uuid, p_due_from timestamptz, p_due_after uuid, p_limit int
+)
+RETURNS SETOF {schema}.leftovers LANGUAGE plpgsql STABLE
+${INDEX_PLANS} AS $body$
+#variable_conflict use_column
+DECLARE
+  found_rows int;
+BEGIN${dueLeftovers(`${NEVER}, p_undeferred_after`, NEVER, 'p_limit')}
+  GET DIAGNOSTICS found_rows = ROW_COUNT;
+  IF found_rows < p_limit THEN${dueLeftovers('p_due_from, p_due_after', 'p_before', 'p_limit - found_rows')}
+  END IF;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.list_due_leftovers_v1 IS 'Lists leftovers that are due.';
 `
 
 const NAMED_AFTER_ATTEMPT = `o.storage_key = ((o.key || '~') || o.attempt_id::text)`
@@ -46,6 +113,8 @@ const firstOf = (
       SELECT i.* FROM ${source} AND ${inRange(name)} ORDER BY ${name} FETCH FIRST (p_limit) ROWS WITH TIES
     ) i
   ) i;`
+
+const listedObject = (row: string) => objectText(row, endOf(row), 'p_metadata')
 
 /**
  * Lists live rows and leftovers by the name of their bytes.
@@ -62,7 +131,7 @@ const firstOf = (
  * Names in variables have lost the collation of the columns.
  */
 export const LIST_STORED = `
-CREATE OR REPLACE FUNCTION {schema}.list_stored_v1(p_bucket text, p_prefix text, p_end text, p_after text, p_limit int)
+CREATE OR REPLACE FUNCTION {schema}.list_stored_v1(p_bucket text, p_prefix text, p_end text, p_after text, p_limit int, p_metadata boolean)
 RETURNS TABLE (name text, object text, leftover text) LANGUAGE plpgsql STABLE
 ${INDEX_PLANS} AS $body$
 #variable_conflict use_column
@@ -84,19 +153,15 @@ DECLARE
   later int;
 BEGIN${firstOf(['other_names', 'other_rows'], {
   name: 'i.storage_key',
-  item: objectText('i', endOf('i')),
+  item: listedObject('i'),
   source: `{schema}.objects i WHERE i.bucket = p_bucket AND ${hasOtherName('i')}`,
-})}${firstOf(['leftover_names', 'leftovers'], {
-  name: nameOf('i'),
-  item: leftoverText('i'),
-  source: `{schema}.leftovers i WHERE i.bucket = p_bucket`,
 })}
-  last := least(p_end COLLATE "C", other_names[p_limit], leftover_names[p_limit]);
+  last := least(p_end COLLATE "C", other_names[p_limit]);
 
   LOOP
     SELECT pg_catalog.array_agg(i.name), pg_catalog.array_agg(i.item), pg_catalog.max(i.key)
     INTO more_names, more_rows, upto FROM (
-      SELECT o.key, ${nameOf('o')} AS name, ${objectText('o', endOf('o'))} AS item FROM (
+      SELECT o.key, ${nameOf('o')} AS name, ${listedObject('o')} AS item FROM (
         SELECT o.* FROM {schema}.objects o
         WHERE o.bucket = p_bucket AND ${hasUsualName('o')} AND ${inRange('o.key')} AND o.key > seen AND o.key <= last
         ORDER BY o.key FETCH FIRST (wanted) ROWS WITH TIES
@@ -113,13 +178,21 @@ BEGIN${firstOf(['other_names', 'other_rows'], {
     EXIT WHEN wanted <= later;
     seen := upto;
   END LOOP;
+  -- Not beyond the page: entries of leftovers that are gone stay in the index while an old snapshot is open.${firstOf(
+    ['leftover_names', 'leftovers'],
+    {
+      name: nameOf('i'),
+      item: leftoverText('i'),
+      source: `{schema}.leftovers i WHERE i.bucket = p_bucket AND ${nameOf('i')} <= upto COLLATE "C"`,
+    },
+  )}
 
   RETURN QUERY
   SELECT n.name, n.object, n.leftover FROM (
     SELECT i.name, i.item AS object, NULL::text AS leftover
     FROM ROWS FROM (pg_catalog.unnest(usual_names), pg_catalog.unnest(usual_rows)) AS i(name, item)
     UNION ALL
-    SELECT o.storage_key, ${objectText('o', endOf('o'))}, NULL
+    SELECT o.storage_key, ${listedObject('o')}, NULL
     -- A lookup for each key: a plan made while the table is small would filter the whole bucket.
     FROM pg_catalog.generate_series(1, char_length(start)) AS length
     CROSS JOIN LATERAL (

@@ -1,3 +1,4 @@
+import { usageOfScope } from './reads.js'
 import { leftoverColumns, objectColumns } from './rows.js'
 
 const LEFTOVER = leftoverColumns('l')
@@ -15,6 +16,17 @@ const firstId = `'${FIRST_ID}'::uuid`
  */
 const hidden = (value: string) => `(SELECT ${value})`
 const [scope, before, limit] = [hidden('$1::text'), hidden('$2::uuid'), hidden('$3::int')]
+
+/**
+ * Limits a page to the number of rows that the counters of the scope name for a status. Writes change both in one transaction, so
+ * a list that has found as many is complete. Otherwise it would go on over the entries of rows that have left the status, which
+ * stay while an old snapshot is open. Few rows leave `active`.
+ */
+const counted = (status: string) => {
+  const count = (column: string) =>
+    `least(${limit}, coalesce((SELECT u.${column} FROM ${usageOfScope(scope)}), 0))`
+  return `CASE ${status} WHEN 'pending' THEN ${count('pending_rows')} WHEN 'deleted' THEN ${count('deleted_rows')} ELSE ${limit} END`
+}
 
 const newest = (columns: string, status: string, rows: string, lowestId = firstId) =>
   `SELECT ${columns} FROM {schema}.objects o
@@ -42,24 +54,38 @@ const newestOfRoute = (columns: string, route: string, status: string, rows: str
 const newestLive = (
   columns: string,
   newestOf: (columns: string, status: string, rows: string, lowestId?: string) => string,
+  pendingRows: string,
 ) => {
   const lastOfPage = `(${newestOf('o.id', `'active'`, `1 OFFSET ${limit} - 1`)})`
   return `SELECT ${columns} FROM (
      (${newestOf('o.*', `'active'`, limit)})
      UNION ALL
-     (${newestOf('o.*', `'pending'`, limit, `coalesce(${lastOfPage}, ${firstId})`)})
+     (${newestOf('o.*', `'pending'`, pendingRows, `coalesce(${lastOfPage}, ${firstId})`)})
    ) o ORDER BY o.id DESC LIMIT ${limit}`
 }
 
-const listsOf = (columns: string) => ({
-  list: newest(columns, '$4', limit),
-  listRoute: newestOfRoute(columns, hidden('$5::text'), hidden('$4::text'), limit),
-  listLive: newestLive(columns, newest),
-  listLiveRoute: newestLive(columns, (part, ...more) => newestOfRoute(part, hidden('$4::text'), ...more)),
+const listsOf = (columns: string, rowsOf: (status: string) => string) => ({
+  list: newest(columns, '$4', rowsOf('$4::text')),
+  listRoute: newestOfRoute(columns, hidden('$5::text'), hidden('$4::text'), rowsOf('$4::text')),
+  listLive: newestLive(columns, newest, rowsOf(`'pending'`)),
+  listLiveRoute: newestLive(
+    columns,
+    (part, ...more) => newestOfRoute(part, hidden('$4::text'), ...more),
+    rowsOf(`'pending'`),
+  ),
 })
 
-export const SCOPE_LISTS = listsOf(OBJECT)
-export const SCOPE_LISTS_WITHOUT_METADATA = listsOf(objectColumns('o', { withMetadata: false }))
+const WITHOUT_METADATA = objectColumns('o', { withMetadata: false })
+
+export const SCOPE_LISTS = {
+  full: listsOf(OBJECT, counted),
+  withoutMetadata: listsOf(WITHOUT_METADATA, counted),
+}
+/** For callers that must find every row, also if another program has changed rows, so that the counters are wrong. */
+export const COMPLETE_SCOPE_LISTS = {
+  full: listsOf(OBJECT, () => limit),
+  withoutMetadata: listsOf(WITHOUT_METADATA, () => limit),
+}
 
 /**
  * Lists rows with an end, earliest first. A subquery for each of the terms leaves out those whose row a statement from outside the
@@ -81,16 +107,10 @@ const [isTemporary, isArrived] = [`o.status || '' = 'active'`, `o.status || '' =
 export const LISTS = {
   listScopes: `SELECT s.* FROM {schema}.list_scopes_v1($1::text, $2::text, $3::text, $4::int) s`,
   listStored: `SELECT n.name, n.object, n.leftover
-     FROM {schema}.list_stored_v1($1::text, $2::text, $3::text, $4::text, $5::int) n`,
+     FROM {schema}.list_stored_v1($1::text, $2::text, $3::text, $4::text, $5::int, $6::boolean) n`,
 
-  listExpired: `SELECT ${OBJECT} FROM {schema}.objects o
-     WHERE o.status = 'pending' AND o.expires_at <= $1 AND (o.expires_at, o.id) > ($2, $3)
-     ORDER BY o.expires_at, o.id LIMIT $4`,
-  // A range of one scope: with an equality, the order of an index of all scopes would match too.
-  listExpiredOfScope: `SELECT ${OBJECT} FROM {schema}.objects o
-     WHERE o.status = 'pending' AND o.scope >= $5 AND o.scope <= $5 AND (o.scope, o.expires_at, o.id) > ($5, $2, $3)
-       AND o.expires_at <= $1
-     ORDER BY o.scope, o.expires_at, o.id LIMIT ${hidden('$4::int')}`,
+  listExpired: `SELECT ${objectColumns('r', { end: null })}
+     FROM {schema}.list_expired_v1($1::text, $2::timestamptz, $3::timestamptz, $4::uuid, $5::int) r`,
   listTemporary: byEnd('temporary_until', isTemporary),
   listTemporaryOfScope: byEnd('temporary_until', isTemporary, 't.scope, '),
   listArrived: byEnd('check_until', isArrived),
@@ -100,10 +120,6 @@ export const LISTS = {
   listLeftoversOfScope: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
      WHERE l.scope >= $4 AND l.scope <= $4 AND (l.scope, l.since, l.attempt_id) > ($4, $1, $2)
      ORDER BY l.scope, l.since, l.attempt_id LIMIT ${hidden('$3::int')}`,
-  listDueLeftovers: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
-     WHERE (l.due_at, l.attempt_id) > ($1, $2) AND l.due_at <= $3 ORDER BY l.due_at, l.attempt_id LIMIT $4`,
-  listDueLeftoversOfScope: `SELECT ${LEFTOVER} FROM {schema}.leftovers l
-     WHERE l.scope >= $5 AND l.scope <= $5 AND (l.scope, l.due_at, l.attempt_id) > ($5, $1, $2)
-       AND (l.scope, l.due_at) <= ($5, $3)
-     ORDER BY l.scope, l.due_at, l.attempt_id LIMIT ${hidden('$4::int')}`,
+  listDueLeftovers: `SELECT ${leftoverColumns('r')} FROM {schema}.list_due_leftovers_v1(
+       $1::text, $2::timestamptz, $3::uuid, $4::timestamptz, $5::uuid, $6::int) r`,
 }

@@ -55,30 +55,61 @@ export const SUMS_TIMEOUT = 'SET lock_timeout = 500'
 /**
  * Selects expired rows of all scopes or of one, and locks their keys, then them. Skips whatever is locked. A row whose
  * key another write holds stays unlocked: that write may hold the sums for which this waits, and then change the row.
- * The order, and the range of one scope, match only one index, so no plan sorts and locks the keys of all rows.
+ * The order, and the condition on the scope, which is no equality, match only one index, so no plan sorts and locks the keys of all rows.
  */
 const selectExpired = (condition: string) => {
-  const candidates = (ofScope: string, order: string) => `
+  const candidates = ({ ofScope, order }: Reach) => `
     attempts := ARRAY(
       SELECT o.attempt_id FROM {schema}.objects o
-      WHERE o.status = 'pending' AND o.expires_at <= p_before${ofScope}${condition}
+      WHERE o.status = 'pending' AND o.expires_at <= p_before AND o.expires_at >= first${ofScope}${condition}
         AND ${tryLock('o.bucket', 'o.key')}
       ORDER BY ${order}o.expires_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);`
   return `
-  IF p_scope IS NULL THEN${candidates('', '')}
-  ELSE${candidates(' AND o.scope >= p_scope AND o.scope <= p_scope', 'o.scope, ')}
+  IF p_scope IS NULL THEN${candidates(OF_ALL)}
+  ELSE${candidates(OF_SCOPE)}
+  END IF;`
+}
+
+interface Reach {
+  readonly ofScope: string
+  readonly order: string
+}
+const OF_ALL: Reach = { ofScope: '', order: '' }
+const OF_SCOPE: Reach = { ofScope: ' AND o.scope = ANY (ARRAY[p_scope])', order: 'o.scope, ' }
+
+/**
+ * Finds the first row that a purge may take, locked or not. A purge starts there, and the caller starts later ones there:
+ * entries of rows that are gone stay in front of it while an old snapshot is open.
+ */
+const findFirst = (column: string, status: string) => {
+  const find = ({ ofScope, order }: Reach) => `
+    SELECT o.${column} INTO first FROM {schema}.objects o
+    WHERE o.status = '${status}' AND o.${column} <= p_before AND o.${column} >= p_from${ofScope}
+    ORDER BY ${order}o.${column}, o.id LIMIT 1;`
+  return `
+  IF p_scope IS NULL THEN${find(OF_ALL)}
+  ELSE${find(OF_SCOPE)}
   END IF;`
 }
 
 /** Implements `planPurge` of core/store/lifecycle/plans.ts for many keys at once. */
 export const PURGE_EXPIRED = `
-CREATE OR REPLACE FUNCTION {schema}.purge_expired_v1(p_scope text, p_before timestamptz, p_limit int, p_now timestamptz)
-RETURNS SETOF {schema}.objects LANGUAGE plpgsql VOLATILE
+CREATE OR REPLACE FUNCTION {schema}.purge_expired_v2(
+  p_scope text, p_before timestamptz, p_limit int, p_now timestamptz, p_from timestamptz
+)
+RETURNS TABLE (first timestamptz, ended {schema}.objects) LANGUAGE plpgsql VOLATILE
 ${INDEX_PLANS} ${SUMS_TIMEOUT} AS $body$
 #variable_conflict use_column
 DECLARE
   attempts uuid[];${HAS_KEYS}
-BEGIN${WRITABLE}${lockSums(selectExpired)}
+BEGIN${WRITABLE}${findFirst('expires_at', 'pending')}
+  IF first IS NULL THEN
+    RETURN;
+  END IF;${lockSums(selectExpired)}
+  IF pg_catalog.cardinality(attempts) = 0 THEN
+    RETURN NEXT;
+    RETURN;
+  END IF;
   -- A new statement keeps rows that were confirmed before the locks. As an expression, the status suits no index.
   RETURN QUERY
   WITH ended AS (
@@ -95,16 +126,16 @@ BEGIN${WRITABLE}${lockSums(selectExpired)}
     LEFT JOIN {schema}.objects a ON a.bucket = e.bucket AND a.key = e.key AND a.status = 'active'`,
   })}
   )
-  SELECT e.* FROM ended e ORDER BY e.expires_at, e.id;
+  SELECT first, ROW(e.*)::{schema}.objects FROM ended e ORDER BY e.expires_at, e.id;
 END
 $body$;
-COMMENT ON FUNCTION {schema}.purge_expired_v1 IS 'Ends expired reservations.';
+COMMENT ON FUNCTION {schema}.purge_expired_v2 IS 'Ends expired reservations.';
 `
 
 /**
  * Locks deleted rows, which need no lock on their key. Of all scopes, skips those that are locked. Of one scope or id, waits for
- * them, in the order of all callers, because they must be gone when it returns none. The order and row comparisons
- * match only the index by scope. As expressions, the filters of the rows with an id suit no index in place of those by id.
+ * them, in the order of all callers, because they must be gone when it returns none. The order, and the
+ * condition on the scope, which is no equality, match only the index by scope. As expressions, the filters of the rows with an id suit no index in place of those by id.
  */
 const selectDeleted = (condition: string) => `
   IF p_id IS NOT NULL THEN
@@ -119,13 +150,14 @@ const selectDeleted = (condition: string) => `
       ORDER BY o.deleted_at, o.attempt_id LIMIT p_limit FOR UPDATE);
   ELSIF p_scope IS NULL THEN
     attempts := ARRAY(
-      SELECT o.attempt_id FROM {schema}.objects o WHERE o.status = 'deleted' AND o.deleted_at <= p_before${condition}
+      SELECT o.attempt_id FROM {schema}.objects o
+      WHERE o.status = 'deleted' AND o.deleted_at <= p_before AND o.deleted_at >= first${condition}
       ORDER BY o.deleted_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
   ELSE
     attempts := ARRAY(
       SELECT o.attempt_id FROM {schema}.objects o
-      WHERE o.status = 'deleted' AND (o.scope, o.deleted_at) <= (p_scope, p_before)
-        AND (o.scope, o.deleted_at) >= (p_scope, '-infinity'::timestamptz)${condition}
+      WHERE o.status = 'deleted' AND o.scope = ANY (ARRAY[p_scope]) AND o.deleted_at <= p_before
+        AND o.deleted_at >= first${condition}
       ORDER BY o.scope, o.deleted_at, o.id LIMIT p_limit FOR UPDATE);
   END IF;`
 
@@ -134,18 +166,17 @@ const MUST_TAKE = '(p_id IS NOT NULL OR p_scope IS NOT NULL)'
 
 /** Purges history. */
 export const PURGE_DELETED = `
-CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v2(p_id uuid, p_scope text, p_before timestamptz, p_limit int)
-RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE
+CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v2(
+  p_id uuid, p_scope text, p_before timestamptz, p_limit int, p_from timestamptz
+)
+RETURNS TABLE (scope text, dropped bigint, first timestamptz) LANGUAGE plpgsql VOLATILE
 ${INDEX_PLANS} ${SUMS_TIMEOUT} AS $body$
 #variable_conflict use_column
 DECLARE
   attempts uuid[];${HAS_KEYS}
-BEGIN${WRITABLE}${lockSums(selectDeleted, MUST_TAKE)}
-  IF has_keys AND ${MUST_TAKE} AND pg_catalog.cardinality(attempts) = 0 THEN
-    -- Nothing else is left. Taking the kept rows fails, because the caller must not believe that nothing is left.
-    has_keys := false;${selectDeleted('')}
-  END IF;
+BEGIN${WRITABLE}
   IF p_id IS NULL THEN
+    -- Like a reject, before the sums.
     DELETE FROM {schema}.rejections j WHERE j.attempt_id = ANY (CASE WHEN p_scope IS NULL THEN ARRAY(
         SELECT r.attempt_id FROM {schema}.rejections r WHERE r.rejected_at <= p_before
         ORDER BY r.rejected_at FOR UPDATE SKIP LOCKED
@@ -153,14 +184,25 @@ BEGIN${WRITABLE}${lockSums(selectDeleted, MUST_TAKE)}
         SELECT r.attempt_id FROM {schema}.rejections r
         WHERE (r.scope, r.rejected_at) >= (p_scope, '-infinity'::timestamptz) AND (r.scope, r.rejected_at) <= (p_scope, p_before)
         ORDER BY r.scope, r.rejected_at FOR UPDATE
-      ) END);
+      ) END);${findFirst('deleted_at', 'deleted')}
+    IF first IS NULL THEN
+      RETURN;
+    END IF;
+  END IF;${lockSums(selectDeleted, MUST_TAKE)}
+  IF has_keys AND ${MUST_TAKE} AND pg_catalog.cardinality(attempts) = 0 THEN
+    -- Nothing else is left. Taking the kept rows fails, because the caller must not believe that nothing is left.
+    has_keys := false;${selectDeleted('')}
+  END IF;
+  IF pg_catalog.cardinality(attempts) = 0 THEN
+    RETURN NEXT;
+    RETURN;
   END IF;
   RETURN QUERY
   WITH gone AS (
     DELETE FROM {schema}.objects o WHERE o.attempt_id = ANY (attempts) RETURNING o.scope
   ), charged AS (${chargeScopes({ deleted_rows: '-1' }, { scope: 'g.scope', from: 'FROM gone g' })}
   )
-  SELECT g.scope, count(*) FROM gone g GROUP BY g.scope ORDER BY g.scope;
+  SELECT g.scope, count(*), first FROM gone g GROUP BY g.scope ORDER BY g.scope;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.purge_deleted_v2 IS 'Deletes history.';

@@ -14,9 +14,17 @@ const ofScope = (parameter: string) => `(${parameter}::text IS NULL OR o.scope |
 /** Finds the pending row of a key. As an expression, the status suits no index, whose plan Postgres could keep. */
 const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`
 
+/**
+ * Selects the counters `u` of a scope. The newest version of a row that changes often is at the end of the index entries of its key,
+ * and older ones stay while an old snapshot is open. With an equality, or a scope that the planner knows, Postgres would read all entries.
+ */
+export const usageOfScope = (scope: string) => `(
+    SELECT u.* FROM {schema}.scope_usage u WHERE u.scope >= ${scope} AND u.scope <= ${scope} ORDER BY u.scope DESC LIMIT 1
+  ) u`
+
 /** The reads of one row, one statement each. An index serves every condition, so no call reads rows that it does not return. */
 export const READS = {
-  usage: `SELECT ${SUMS.join(', ')} FROM {schema}.scope_usage u WHERE u.scope = $1`,
+  usage: `SELECT ${SUMS.join(', ')} FROM ${usageOfScope('(SELECT $1::text)')}`,
 
   // 'active' sorts before 'pending'. History is read only if no row is live. The scope does not decide which row it is.
   find: `WITH live AS (

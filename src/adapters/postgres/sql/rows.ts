@@ -38,8 +38,17 @@ const objectValues = (row: string, end: string | null) =>
     return [end !== null && column === 'expires_at' ? `coalesce(${value}, ${end})` : value, type]
   })
 
-/** The list of an object, by default of one without an end. */
-export const objectText = (row: string, end: string | null = null) => jsonList(objectValues(row, end))
+/**
+ * Builds the JSON list that `readObject` reads, by default of an object without an end. Metadata for which the condition doesn't
+ * hold is `NULL`, and is not read.
+ */
+export const objectText = (row: string, end: string | null = null, metadataIf = 'true') =>
+  jsonList(
+    objectValues(row, end).map(([value, type]): Value => [
+      type === 'json' && metadataIf !== 'true' ? `CASE WHEN ${metadataIf} THEN ${value} END` : value,
+      type,
+    ]),
+  )
 
 export const objectValueIn = (list: string, column: string) =>
   `(${list}::json->>${OBJECT_COLUMNS.findIndex(([name]) => name === column)})`
@@ -122,6 +131,16 @@ export function readNumber(text: string | null | undefined): number {
     throw new RangeError(`The database returned ${text}, which is not a safe integer.`)
   return value
 }
+
+/** Reads a time that is the same in all rows, in milliseconds. `null` if there are none. */
+export const readFirst = ([row]: readonly TextRow[], column: number) => numberOrNull(row?.[column])
+
+/** Milliseconds of the first day of the year 1, the earliest that Postgres reads in the format of ISO 8601. */
+const FIRST_YEAR = -62_135_596_800_000
+
+/** Returns the time at which a look starts as a parameter. */
+export const startText = (time: number) =>
+  time < FIRST_YEAR ? BEFORE_ALL_DATES : new Date(time).toISOString()
 
 const numberOrNull = (text: string | null | undefined) => (text == null ? null : readNumber(text))
 export const readDate = (text: string | null | undefined) => new Date(readNumber(text))

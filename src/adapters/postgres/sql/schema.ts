@@ -3,7 +3,7 @@ import { SCOPE_WRITE, WRITE_BATCH } from './batch.js'
 import { RELEASE, REMOVE, SET_UPLOAD_ID, TRANSFER, UPDATE } from './change.js'
 import { CONFIRM } from './confirm.js'
 import { CONTINUE_EVENTS, DELIVER_EVENTS, RECORD_CHECK, RECORD_EVENT } from './events.js'
-import { LIST_SCOPES, LIST_STORED } from './list-functions.js'
+import { LIST_DUE_LEFTOVERS, LIST_EXPIRED, LIST_SCOPES, LIST_STORED } from './list-functions.js'
 import { IS_REFERENCED, PURGE_DELETED, PURGE_EXPIRED } from './purge.js'
 import { RESERVE } from './reserve.js'
 import { END_TEMPORARY, KEEP } from './temporary.js'
@@ -65,6 +65,8 @@ export const SCHEMA: Schema = {
     PURGE_DELETED,
     END_TEMPORARY,
     REPAIR_USAGE,
+    LIST_EXPIRED,
+    LIST_DUE_LEFTOVERS,
     LIST_SCOPES,
     LIST_STORED,
     RECORD_EVENT,

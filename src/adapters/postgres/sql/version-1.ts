@@ -59,10 +59,20 @@ END
 $body$;
 COMMENT ON FUNCTION {schema}.remove_v1 IS 'remove_v2 as version 1.5 calls it.';
 
+CREATE OR REPLACE FUNCTION {schema}.purge_expired_v1(p_scope text, p_before timestamptz, p_limit int, p_now timestamptz)
+RETURNS SETOF {schema}.objects LANGUAGE plpgsql VOLATILE AS $body$
+BEGIN
+  RETURN QUERY SELECT (p.ended).* FROM {schema}.purge_expired_v2(p_scope, p_before, p_limit, p_now, '-infinity') p
+    WHERE (p.ended).attempt_id IS NOT NULL;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.purge_expired_v1 IS 'purge_expired_v2 as version 1.5 calls it.';
+
 CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v1(p_before timestamptz, p_limit int)
 RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE AS $body$
 BEGIN
-  RETURN QUERY SELECT p.scope, p.dropped FROM {schema}.purge_deleted_v2(NULL, NULL, p_before, p_limit) p;
+  RETURN QUERY SELECT p.scope, p.dropped FROM {schema}.purge_deleted_v2(NULL, NULL, p_before, p_limit, '-infinity') p
+    WHERE p.dropped > 0;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.purge_deleted_v1 IS 'purge_deleted_v2 as version 1.5 calls it.';

@@ -2,7 +2,7 @@ import type { QuotaLimits } from '../../../core/store/driver.js'
 import type { TextRow } from '../connection/database.js'
 import { ARGUMENTS, type Argument } from './arguments.js'
 import { tryLock } from './fragments.js'
-import { objectColumns, readNumber } from './rows.js'
+import { milliseconds, objectColumns, readNumber } from './rows.js'
 
 const callOf = (name: string, types: readonly string[]) =>
   `{schema}.${name}(${types.map((type, index) => `$${index + 1}::${type}`).join(', ')})`
@@ -31,19 +31,21 @@ export const WRITES = {
   adoptBatch: rowsOf('adopt_batch_v1', 'r.place, r.answer', ['text', 'json']),
   release: rowsOf('release_v2', RETURNED, typesOf(ARGUMENTS.release)),
   remove: rowsOf('remove_v2', RETURNED, typesOf(ARGUMENTS.remove)),
-  purgeExpired: rowsOf('purge_expired_v1', objectColumns('r', { end: null }), [
-    'text',
-    'timestamptz',
-    'int',
-    'timestamptz',
+  purgeExpired: rowsOf(
+    'purge_expired_v2',
+    `${milliseconds('r.first')}, ${objectColumns('(r.ended)', { end: null })}`,
+    ['text', 'timestamptz', 'int', 'timestamptz', 'timestamptz'],
+  ),
+  purgeDeleted: rowsOf('purge_deleted_v2', `${milliseconds('r.first')}, r.dropped`, [
+    ...['uuid', 'text', 'timestamptz', 'int', 'timestamptz'],
   ]),
-  purgeDeleted: rowsOf('purge_deleted_v2', 'r.scope, r.dropped', ['uuid', 'text', 'timestamptz', 'int']),
   keep: `SELECT ${callOf('keep_v1', ['text', 'json', 'timestamptz'])}`,
   endTemporary: `SELECT r.object FROM ${callOf('end_temporary_v1', ['json', 'text', 'timestamptz', 'timestamptz'])} AS r(object)`,
   reject: rowsOf('reject_v1', RETURNED, typesOf(ARGUMENTS.reject)),
   forgetLeftover: 'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',
+  // Returns the scope, whose marks it lowers.
   deferLeftover: `UPDATE {schema}.leftovers l SET due_at = $2
-     WHERE l.attempt_id = $1 AND ($3::timestamptz IS NULL OR l.due_at <= $3) RETURNING l.attempt_id`,
+     WHERE l.attempt_id = $1 AND ($3::timestamptz IS NULL OR l.due_at <= $3) RETURNING l.scope`,
 }
 
 /** Makes a write, or returns NULL instead of waiting if another transaction holds a key with one of these names. */

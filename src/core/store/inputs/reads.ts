@@ -154,6 +154,7 @@ export const LIST_STORED = {
   after: optional(text('storageKey')),
   /** 1..1000. Default 100. A page may be longer, because items of one name are never split between two pages. */
   limit: PAGE.limit,
+  withMetadata: LISTED.withMetadata,
 }
 export interface ListStoredInput extends InputOf<typeof LIST_STORED> {}
 export interface ListStoredQuery extends ReadOf<typeof LIST_STORED> {}

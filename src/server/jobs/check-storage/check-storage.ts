@@ -160,18 +160,21 @@ function sidesOf(
   signal: AbortSignal | null,
 ): Sides {
   const list = listInOrder(checks, storage)
+  const listStored = (withMetadata: boolean) => async (after: string | null, limit: number) => {
+    const query = { bucket, prefix, after: storedPosition(after), limit, withMetadata }
+    const page = await records.objects.listStored(query)
+    const entries = page.map((item) => entryOf(item.storageKey, item))
+    // A shorter page is the last one.
+    return { entries, next: page.length < limit ? null : page.at(-1)!.storageKey }
+  }
   return {
     bucket,
     async listBucket(after, limit) {
       const { items, next } = await list({ bucket, prefix, after, limit, ...(signal && { signal }) })
       return { entries: items.map((item) => entryOf(item.key, item)), next }
     },
-    async listStored(after, limit) {
-      const page = await records.objects.listStored({ bucket, prefix, after: storedPosition(after), limit })
-      const entries = page.map((item) => entryOf(item.storageKey, item))
-      // A shorter page is the last one.
-      return { entries, next: page.length < limit ? null : page.at(-1)!.storageKey }
-    },
+    listStored: listStored(false),
+    listStoredWithMetadata: listStored(true),
   }
 }
 

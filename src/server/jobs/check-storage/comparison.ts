@@ -180,7 +180,9 @@ export type IgnoreBytes = (item: ImportedItem) => boolean | Promise<boolean>
 export interface Sides {
   readonly bucket: string
   readonly listBucket: ListEntries<ListedBytes>
+  /** Lists without metadata. */
   readonly listStored: ListEntries<StoredItem>
+  readonly listStoredWithMetadata: ListEntries<StoredItem>
 }
 
 /**
@@ -195,7 +197,11 @@ export interface Sides {
  * @param compared What the first look compared, in order. `start` is the name before it.
  */
 export async function confirmedDifferences(
-  { bucket, listBucket, listStored }: Sides,
+  {
+    bucket,
+    listBucket,
+    listStoredWithMetadata,
+  }: Pick<Sides, 'bucket' | 'listBucket' | 'listStoredWithMetadata'>,
   { start, compared }: { readonly start: string | null; readonly compared: readonly Pair[] },
   oldest: Date,
   ignore: IgnoreBytes,
@@ -219,9 +225,9 @@ export async function confirmedDifferences(
   const found = first.flat()
   const wanted = new Set(found.map(({ storageKey }) => storageKey))
   const items = await entriesWithin(listBucket, stretch, wanted)
-  const stored = await entriesWithin(listStored, stretch, wanted)
+  const stored = await entriesWithin(listStoredWithMetadata, stretch, wanted)
   const again = pairs(items, stored).flatMap((pair) => differencesOf(bucket, pair, oldest))
-  const confirmed = found.filter((one) => again.some((other) => isSameDifference(one, other)))
+  const confirmed = found.flatMap((one) => again.find((other) => isSameDifference(one, other)) ?? [])
 
   const unrecorded = confirmed.filter(({ kind }) => kind === 'unrecorded')
   if (unrecorded.length === 0) return confirmed
