@@ -42,7 +42,7 @@ export const arrivedPosition = often<number, StorageObject | undefined>({
   resolve: (number, { script }) => valueOf(script.model.listArrived({}))[number],
 })
 
-interface KeptChoice {
+export interface KeptChoice {
   /** A live row, by number. */
   readonly row: number
   readonly by: 'id' | 'attemptId'
@@ -73,7 +73,7 @@ export const keptObjects: Choice<readonly KeptChoice[], readonly KeptObjectInput
   },
 }
 
-interface EndedChoice {
+export interface EndedChoice {
   /** A temporary object, by number. */
   readonly row: number
   /** What has changed since the object was listed. */
