@@ -4,7 +4,7 @@ import type { Report } from '../core/reporter.js'
 import type { StorageObject } from '../core/store/records.js'
 import type { refusedPutReport } from './attempts/refused-puts.js'
 import type { EventRunner } from './events/runner.js'
-import type { CheckReport } from './jobs/overdue-checks.js'
+import type { CheckReport } from './jobs/check-report.js'
 
 export interface DownloadLifetimes {
   /** Returns the lifetime of a URL in whole seconds. @throws StorageError `INTERNAL_ERROR` */

@@ -1,4 +1,4 @@
-import type { EndedObject } from '../../src/adapter.js'
+import type { EndedObject, EndedObjectInput } from '../../src/adapter.js'
 import {
   SCRIPTS,
   driverCall,
@@ -208,7 +208,7 @@ export const keptMutants: Mutants = {
   'ends no object that has another owner than when it was listed': [
     storeInput('endTemporary', async (input, store) => {
       if (!Array.isArray(input?.objects)) return input
-      const objects = input.objects.map(async (object) => {
+      const objects = input.objects.map(async (object: EndedObjectInput) => {
         const { bucket, key, scope } = { ...object } as Partial<Record<'bucket' | 'key' | 'scope', string>>
         if (!bucket || !key || !scope || !object.temporaryUntil) return object
         const active = await store.findActive({ bucket, key }).catch(() => null)
@@ -232,7 +232,7 @@ export const keptMutants: Mutants = {
   'records no event of ended objects': [
     overTables(({ events }, driver) => ({
       async endTemporary(command) {
-        const { record } = events
+        const record = events.record.bind(events)
         events.record = () => {}
         const ended = driver.endTemporary(command)
         events.record = record

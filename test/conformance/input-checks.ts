@@ -75,7 +75,10 @@ function missingFields(method: MethodName, values: Readonly<Record<string, unkno
 /** Returns the ids to keep that none of the objects has. */
 function strayIds({ objects, keep }: Readonly<Record<string, unknown>>): string[] {
   if (!Array.isArray(objects) || !Array.isArray(keep)) return []
-  const ids = objects.flatMap((object: Partial<StorageObject> | null) => [object?.id, object?.attemptId])
+  const ids: readonly unknown[] = objects.flatMap((object: Partial<StorageObject> | null) => [
+    object?.id,
+    object?.attemptId,
+  ])
   return keep.flatMap((id, index) => (ids.includes(id) ? [] : [`keep[${index}]`]))
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { StorageError } from '../../core/errors.js'
+import { StorageError } from '../../index.js'
 import { sqliteAdapter, type SqliteDatabase } from '../../adapters/sqlite/index.js'
 import { UsageError } from '../exit.js'
 import { loadDriver, withOption, type DatabaseKind } from './database-kinds.js'

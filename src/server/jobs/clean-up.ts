@@ -7,6 +7,7 @@ import { settleReservation, type SettledReservation } from '../attempts/settle.j
 import type { S3ServerCore } from '../create-s3-server.js'
 import type { DownloadLifetimes } from '../dependencies.js'
 import { endedBy, ENDED_AT_ONCE, endTemporary, type EndingContext } from '../temporary.js'
+import type { CheckReport } from './check-report.js'
 import { fairShares } from './fair-shares.js'
 import { ItemRun } from './item-run.js'
 import {
@@ -17,7 +18,7 @@ import {
   type JobContext,
   type JobOptions,
 } from './job.js'
-import { overdue, rejectOverdue, type CheckReport } from './overdue-checks.js'
+import { overdue, rejectOverdue } from './overdue-checks.js'
 import { lookForCleanUp, settleDueLeftover, type SettledLeftover } from './leftover.js'
 import { PAGE_SIZE, pagesOf } from './pages.js'
 

@@ -93,7 +93,7 @@ export class UpkeepModel extends UploadModel {
   /** Forgets the rejections that a purge of history names. */
   forgetRejections({ id, before, scope }: PurgeDeletedInput): void {
     if (id != null) return
-    const isNamed = (one: ModelRejection) => (scope == null || one.scope === scope) && one.at <= before!
+    const isNamed = (one: ModelRejection) => (scope == null || one.scope === scope) && one.at <= before
     this.rejections = this.rejections.filter((one) => !isNamed(one))
   }
 

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
-import knex, { type Knex } from 'knex'
+import knex from 'knex'
 import { Kysely, PostgresDialect, type CompiledQuery } from 'kysely'
 import pg from 'pg'
 import postgres from 'postgres'
@@ -29,8 +29,8 @@ const PID = 'SELECT pg_backend_pid() AS pid'
 interface Transaction {
   readonly store: StorageObjectStore
   readonly backend: number
-  insert(): Promise<unknown>
-  complete(): Promise<unknown>
+  readonly insert: () => Promise<unknown>
+  readonly complete: () => Promise<unknown>
 }
 
 async function run({ scope, id }: SavedForm, between: Between, transaction: Transaction): Promise<void> {
@@ -140,8 +140,14 @@ export const LIBRARIES: Readonly<Record<string, (saved: SavedForm, between: Betw
   },
 }
 
+/** What a client of knex has, which knex itself types as `any`. */
+interface KnexClient {
+  acquireConnection(): Promise<Pick<PostgresPool, 'query'>>
+  releaseConnection(connection: Pick<PostgresPool, 'query'>): Promise<void>
+}
+
 /** Runs each query on a connection of knex, which is always the same in a transaction. */
-function connectionsOf({ client }: Knex): PostgresPool {
+function connectionsOf({ client }: { readonly client: KnexClient }): PostgresPool {
   return {
     async query(query) {
       const connection = await client.acquireConnection()

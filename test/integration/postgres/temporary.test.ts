@@ -101,11 +101,10 @@ describePostgres('temporary objects on Postgres', (url) => {
 
   it('that are removed while keep waits for their key are missing, and the others stay temporary', async () => {
     const [a, b] = [await temporary('a'), await temporary('b')]
-    let keeping: Promise<unknown> | undefined
     const client = await pool.connect()
     await client.query('BEGIN')
     await postgresAdapter(client, { schema }).remove(at('a'))
-    keeping = errorOf(store.keep({ scope: 'ann', objects: [{ id: b.id }, { id: a.id }] }))
+    const keeping = errorOf(store.keep({ scope: 'ann', objects: [{ id: b.id }, { id: a.id }] }))
     await untilBlocked(pool, schema)
     await client.query('COMMIT')
     client.release()
