@@ -51,7 +51,9 @@ export function addCleanUp(cli: Cli): void {
         secondsUpTo(86_400, text),
       ),
   ).action((options: CleanUpCommandOptions) => {
-    if (options.hard && !options.temporary) throw new UsageError('--hard needs --temporary.')
+    if (options.hard && !options.temporary) {
+      return cli.run(() => Promise.reject(new UsageError('--hard needs --temporary.')))
+    }
     return cli.withDatabase(
       async (session) => {
         const { every } = options

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { StorageError } from '@svc/db'
+import { StorageError, type DbClientObject } from '@svc/db'
 import { ManualClock } from '../../conformance/clock.js'
 import * as parts from '../../unit/server/multipart/in-parts.js'
-import { around, type Caller } from '../../unit/server/service.js'
+import { around, beginAndPut, type Caller } from '../../unit/server/service.js'
 import { documented, observed, seen } from './observed-service.js'
 
 const ID = '019b7d00-0000-7000-8000-000000000000'
@@ -196,6 +196,22 @@ describe('responses match the document', () => {
     const { object } = await ann.begun()
     expect((await ann.confirm(object)).status).toBe(409)
     expect((await parts.complete(ann, await parts.begun(ann))).status).toBe(409)
+  })
+
+  it('if a check rejects the bytes', async () => {
+    const service = observed({ routes: { only: { check: true } } })
+    const ann = service.as('user:ann')
+    const reject = ({ key, id }: DbClientObject) => service.s3.files.reject({ key, attemptId: id })
+    const { object } = await beginAndPut(ann)
+    expect((await ann.confirm(object)).status).toBe(200)
+    await reject(object)
+    expect((await ann.confirm(object)).status).toBe(409)
+
+    const begun = await parts.begun(ann, { size: 2 * parts.PART })
+    await parts.sendParts(ann, begun)
+    expect((await parts.complete(ann, begun)).status).toBe(200)
+    await reject(begun.object)
+    expect((await parts.complete(ann, begun)).status).toBe(409)
   })
 
   it('for a list with a next page', async () => {

@@ -52,7 +52,9 @@ export function typeErrors(workspace: string, snippets: readonly Snippet[]): str
   const { config } = ts.readConfigFile(configFile, (path) => ts.sys.readFile(path)) as { config: object }
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, repository, {}, configFile)
   const files = snippets.map(({ source }) => source)
-  const program = ts.createProgram(files, { ...options, allowJs: true, checkJs: true })
+  // The types of Node.js 20 lack `node:sqlite`.
+  const ambient = join(repository, 'test/integration/readme/node-sqlite.d.ts')
+  const program = ts.createProgram([...files, ambient], { ...options, allowJs: true, checkJs: true })
   return files
     .flatMap((file) => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)))
     .concat(program.getGlobalDiagnostics())

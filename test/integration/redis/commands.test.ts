@@ -23,6 +23,8 @@ const COMMANDS: Readonly<Record<string, number>> = {
   transfer: 2,
   adopt: 2,
   purgeExpired: 2,
+  reject: 2,
+  endTemporary: 2,
   repairUsage: 2,
   getScopeUsage: 2,
 }
