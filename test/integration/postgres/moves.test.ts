@@ -369,7 +369,7 @@ describePrivatePostgres('a schema that was moved', (programs) => {
         calls: PERMISSION,
         findings: some(
           expect.stringMatching(
-            /^Missing: the EXECUTE privilege of this role on the function reserve_v1\(uuid, /,
+            /^Missing: the EXECUTE privilege of this role on the function reserve_v2\(uuid, /,
           ),
         ),
       },

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
@@ -9,7 +10,7 @@ import { expectToServe } from './store-programs.js'
 describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
   // Roles are global to the server, which other tests share.
   const suffix = randomBytes(6).toString('hex')
-  const [roles, grants, eventGrants, neverScans, uninstall, ...others] = blocksOf(
+  const [roles, grants, eventGrants, watch, neverScans, uninstall, ...others] = blocksOf(
     'docs/postgres.md',
     'sql',
   ).map((code) => code.replace(/\bfiles_(?:owner|app)\b/g, `$&_${suffix}`))
@@ -26,11 +27,12 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
     return url.href
   }
 
-  it('creates the roles, grants rights, turns off sequential scans and uninstalls', () => {
-    expect([roles, grants, eventGrants, neverScans, uninstall]).toEqual([
+  it('creates the roles, grants rights, watches, turns off sequential scans and uninstalls', () => {
+    expect([roles, grants, eventGrants, watch, neverScans, uninstall]).toEqual([
       expect.stringContaining('CREATE ROLE'),
       expect.stringContaining('GRANT'),
       expect.stringContaining('svc_db.events TO'),
+      expect.stringContaining('backend_xmin'),
       expect.stringContaining('enable_seqscan'),
       expect.stringContaining('DROP SCHEMA'),
     ])
@@ -63,6 +65,10 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
       await owners.query(eventGrants!)
       expect(await store.verify()).toEqual([])
       await expectToServe(store)
+      // pg returns an array for several statements.
+      const watched = (await pool.query(watch!)) as unknown as pg.QueryResult<Record<string, unknown>>[]
+      expect(watched.at(1)!.rows).toContainEqual(expect.objectContaining({ relname: 'objects' }))
+      expect(watched.at(2)!.rows).toEqual([{ waiting: expect.anything() as unknown }])
       const events = await store.claimEvents()
       expect(events.length).toBeGreaterThan(0)
       expect(await store.settleEvents(events)).toHaveLength(events.length)
