@@ -53,7 +53,7 @@ export function typeErrors(workspace: string, snippets: readonly Snippet[]): str
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, repository, {}, configFile)
   const files = snippets.map(({ source }) => source)
   // The types of Node.js 20 lack `node:sqlite`.
-  const ambient = join(repository, 'test/integration/readme/node-sqlite.d.ts')
+  const ambient = join(repository, 'test/types/node-sqlite.d.ts')
   const program = ts.createProgram([...files, ambient], { ...options, allowJs: true, checkJs: true })
   return files
     .flatMap((file) => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)))
