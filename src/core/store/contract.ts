@@ -107,7 +107,7 @@ export interface StorageObjectStore {
 
   /**
    * Starts an attempt and returns its pending row. Quota check and insert are one atomic step. `temporarySeconds` and `checkSeconds`
-   * are terms of the attempt: they hold whoever confirms it.
+   * are stored with the attempt and apply no matter which process confirms it.
    * @throws StorageError `KEY_CONFLICT` if another scope uses the key, or if it is active or has an arrived attempt and `overwrite` is
    * `false`; `QUOTA_EXCEEDED`
    */

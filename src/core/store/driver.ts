@@ -36,7 +36,7 @@ export type { QuotaLimits } from './validation/checks.js'
  * counts and is returned by reads, until a write removes it. `temporaryUntil` is `null` in pending and deleted rows.
  *
  * **Terms.** With a pending row, a driver MUST store the `temporarySeconds` and `checkSeconds` of its attempt (see `TrackedRow`), which no
- * read returns. They hold whoever confirms it. A date that follows from them is at most the last millisecond of the year 9999.
+ * read returns. They apply no matter which process confirms it. A date computed from them is capped at the last millisecond of the year 9999.
  *
  * **Arrived attempts.** A pending row with an `arrivedAt` waits for a verdict. It has `size`, `declaredSize`, a `storageKey`, no `uploadId`,
  * and `expiresAt` as the end of the time for its check. It never counts as expired, whatever its `expiresAt`. It reserves its

@@ -171,7 +171,7 @@ export async function downloadURL(
   const { url, ...signed } = await storage.signDownload({
     ...bytesOf(object),
     filename: filename ?? object.filename ?? object.key,
-    // What nobody has checked yet must not run or show in a browser.
+    // Unchecked bytes must not run in a browser, nor be displayed by one.
     ...presentationOf(object.contentType, isArrived ? 'attachment' : disposition),
     expiresAt,
     serverURL: baseURL ?? '',

@@ -70,7 +70,7 @@ export interface UploadRoute {
    */
   readonly temporarySeconds?: number | null | undefined
   /**
-   * Whether the bytes of an upload over HTTP are checked before anybody can read them, such as by a virus scanner or a moderator: a
+   * Whether the bytes of an upload over HTTP are checked before anyone can read them, such as by a virus scanner or a moderator: a
    * confirmed upload is `pending` and `checking` until `s3.files.accept` or `s3.files.reject` decides. `seconds` is the time for
    * the check, 60 to 2592000 (30 days), after which `cleanUp` rejects it. `true`: 604800 (7 days). Default `false`. Needs a
    * storage that never replaces bytes, so not `createOnly: false`.

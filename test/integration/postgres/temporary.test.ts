@@ -40,7 +40,7 @@ describePostgres('temporary objects on Postgres', (url) => {
   const ended = async () => (await later().listTemporary()).filter(isTemporary)
   const keysOf = (rows: readonly StorageObject[]) => rows.map(({ key }) => key)
 
-  it('keep their end and terms whoever changes the row, and lose both together', async () => {
+  it('keep their end and terms through every change of the row, and lose both together', async () => {
     const { id, temporaryUntil } = await temporary('a')
     expect(await terms()).toEqual([id])
     const replacement = await store.reserve({ ...attempt('a', 'ann'), temporarySeconds: 1800 })

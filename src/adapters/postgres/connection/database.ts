@@ -65,7 +65,7 @@ export type TextRow = readonly (string | null)[]
 export interface Database {
   /** Whether it is one connection that may be in a transaction of the caller, outside which a repeat could run. */
   readonly isBorrowed?: true
-  /** Whether it has connections of its own for calls, so no call is part of a transaction of the caller. */
+  /** Whether each call gets a connection from a pool, so that it can't run inside the caller's transaction. */
   readonly isPool?: boolean
   /** Runs one statement in one round trip. */
   run(statement: Statement, values: readonly PostgresValue[]): Promise<TextRow[]>

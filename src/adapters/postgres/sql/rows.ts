@@ -29,8 +29,8 @@ const OBJECT_COLUMNS = columnsOf(OBJECTS).filter(([column]) => column !== 'writa
 const LEFTOVER_COLUMNS = columnsOf(LEFTOVERS)
 
 /**
- * The values of an object. Its end, see marks.ts, takes the place of `expires_at`, which no row with an end has: one more column would
- * cost each row of a list as much as any other.
+ * The values of an object. Its end, see marks.ts, takes the place of `expires_at`, which is null in every row with an end. A separate column
+ * would make every row of every list more expensive.
  */
 const objectValues = (row: string, end: string | null) =>
   OBJECT_COLUMNS.map(([column, type]): Value => {

@@ -99,7 +99,7 @@ export const OBJECTS: Table = {
     expires_at: TIME,
     created_at: `${TIME} NOT NULL`,
     updated_at: `${TIME} NOT NULL`,
-    // In a pending row, when its bytes arrived. They are being checked, and the reservation has no end of its own.
+    // In a pending row: when its bytes arrived. Its `expires_at` is null then, and the deadline of the check is in `terms`.
     confirmed_at: TIME,
     deleted_at: TIME,
     // The expires_at of the reservation. Until then, an upload URL may write to the storage_key. See marks.ts.

@@ -39,7 +39,7 @@ function differences(connection: Connection, isNewer: boolean): string[] {
     })),
   ])
   const rows = connection.query('SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL')
-  const actual = new Map(rows as unknown as readonly (readonly [string, string])[])
+  const actual = new Map(rows.map(([name, sql]) => [String(name), String(sql)]))
   return parts.flatMap(({ kind, name, text }) => {
     const fullName = connection.named(`{${name}}`)
     const sql = actual.get(fullName)

@@ -18,7 +18,7 @@ interface FormProgram extends HandlerProgram {
 }
 
 const MISSING = { code: 'OBJECT_NOT_FOUND', params: { missing: '0' } }
-const NOBODY = '01890000-0000-7000-8000-000000000000'
+const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000'
 const file = () => new File(['the sea'], 'sea.txt', { type: 'text/plain' })
 const requestOf = (scope: string) => new Request('http://app.test', { headers: signedInAs(scope) })
 
@@ -47,8 +47,8 @@ const postsIds: SnippetCheck = async (program) => {
   }>(program)
   const post = vi.fn<typeof fetch>().mockResolvedValue(new Response())
   vi.stubGlobal('fetch', post)
-  await submit(new FormData(), [file(), file()], () => Promise.resolve({ id: NOBODY }))
-  expect((post.mock.lastCall![1]!.body as FormData).getAll('files')).toEqual([NOBODY, NOBODY])
+  await submit(new FormData(), [file(), file()], () => Promise.resolve({ id: UNKNOWN_ID }))
+  expect((post.mock.lastCall![1]!.body as FormData).getAll('files')).toEqual([UNKNOWN_ID, UNKNOWN_ID])
   await expect(submit(new FormData(), [file()], () => Promise.reject(new Error('lost')))).rejects.toThrow(
     'lost',
   )
@@ -70,7 +70,7 @@ const savesTogether =
     const files = [await upload(file()), await upload(file())]
     const endOf = async ({ id }: { readonly id: string }) => (await store.findById({ id }))!.temporaryUntil
     const notes = async () => (await pool.query('SELECT FROM notes WHERE owner = $1', [owner])).rowCount
-    await expect(program.saveNote(owner, 'lost', [NOBODY, files[0]!.id])).rejects.toMatchObject(MISSING)
+    await expect(program.saveNote(owner, 'lost', [UNKNOWN_ID, files[0]!.id])).rejects.toMatchObject(MISSING)
     expect([await notes(), await endOf(files[0]!)]).toEqual([0, expect.any(Date)])
     const note = await program.saveNote(
       owner,
@@ -154,7 +154,7 @@ const lengthens: SnippetCheck = async (path) => {
   }>(path)
   const owner = 'form:author'
   const { id, temporaryUntil } = await clientOf(server, owner).upload(file())
-  expect(await autosave(requestOf(owner), [id, NOBODY])).toEqual([NOBODY])
+  expect(await autosave(requestOf(owner), [id, UNKNOWN_ID])).toEqual([UNKNOWN_ID])
   const later = (await server.store.findById({ id }))!.temporaryUntil!
   expect(later.getTime()).toBeGreaterThanOrEqual(Date.parse(temporaryUntil!))
   expect(await publish(requestOf(owner), [id])).toMatchObject([{ id, temporaryUntil: null }])
