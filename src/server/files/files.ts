@@ -29,8 +29,9 @@ import { acceptFile, rejectFile } from './verdicts.js'
  */
 export interface ServerFiles {
   /**
-   * Stores a file and returns its active row, or with `checkSeconds` the pending one. Works like an upload: the route's `key`, `bucket`, `overwrite`, `maxFileSize` and
-   * `contentTypes` apply, and so does the quota. Needs less memory than three parts, each of 8 MiB for files of up to 78 GiB.
+   * Stores a file and returns its active row, or with `checkSeconds` the pending one. Works like an upload: the route's `key`, `bucket`,
+   * `overwrite`, `maxFileSize` and `contentTypes` apply, and so does the quota. Needs less memory than three parts, each of 8 MiB for
+   * files of up to 78 GiB.
    *
    * If the body has another size (`UPLOAD_MISMATCH`), if it fails, or if the call is aborted, nothing is stored, and the body is
    * cancelled. The call rejects with the error of the body or the reason of the abort. If the process dies, or if the storage or
@@ -41,13 +42,14 @@ export interface ServerFiles {
    */
   put(input: PutFileInput): Promise<StorageObject>
   /**
-   * Returns an active object and a stream of its bytes, or with `arrived` an upload that waits for its check. Rejects with `OBJECT_NOT_FOUND` if there is none. If the storage returns more or
-   * fewer bytes than were asked for, the stream fails with `STORAGE_UNAVAILABLE`.
+   * Returns an active object and a stream of its bytes, or with `arrived` an upload that waits for its check. Rejects with
+   * `OBJECT_NOT_FOUND` if there is none. If the storage returns more or fewer bytes than were asked for, the stream fails with
+   * `STORAGE_UNAVAILABLE`.
    */
   get(input: GetFileInput): Promise<OpenFile>
   /**
-   * Returns a signed URL of an active object, or with `arrived` of an upload that waits for its check. Rejects with `OBJECT_NOT_FOUND` if there is none. If the URL lives longer than
-   * `download.expiresIn`, a replacement of the object may end it early.
+   * Returns a signed URL of an active object, or with `arrived` of an upload that waits for its check. Rejects with `OBJECT_NOT_FOUND` if
+   * there is none. If the URL lives longer than `download.expiresIn`, a replacement of the object may end it early.
    *
    * @throws TypeError if the storage serves its own URLs and has no `baseURL`.
    */

@@ -7,6 +7,7 @@ import { isPastEnd } from '../../core/store/lifecycle/change.js'
 import type { StorageObject } from '../../core/store/records.js'
 import {
   checkAttemptId,
+  checkBoolean,
   checkInteger,
   checkObject,
   checkOneOf,
@@ -14,7 +15,6 @@ import {
   checkText,
   invalid,
   optional,
-  shown,
   unknownField,
 } from '../../core/store/validation/checks.js'
 import { notFound } from '../attempts/errors.js'
@@ -190,7 +190,7 @@ async function findFile(
   const { key, scope } = input
   const { objects } = records
   const attemptId = optional(input.attemptId, (value) => checkAttemptId('attemptId', value))
-  const isArrived = optional(input.arrived, checkArrived) ?? false
+  const isArrived = optional(input.arrived, (value) => checkBoolean('arrived', value)) ?? false
   if (isArrived && attemptId === null) throw invalid('attemptId', 'must be given together with arrived.')
   const at = { bucket: input.bucket ?? defaultBucket, key, scope }
   const object = await (isArrived ? objects.findPending({ ...at, id: attemptId }) : objects.findActive(at))
@@ -198,9 +198,4 @@ async function findFile(
   if (object.attemptId !== (attemptId ?? object.attemptId)) throw notFound()
   if (isArrived && object.arrivedAt === null) throw notFound()
   return object
-}
-
-function checkArrived(value: unknown): boolean {
-  if (typeof value === 'boolean') return value
-  throw invalid('arrived', `must be true or false (got ${shown(value)}).`)
 }

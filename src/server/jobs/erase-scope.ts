@@ -44,8 +44,9 @@ const OPTIONS = namesOf<EraseScopeOptions>({ ...JOB_OPTIONS, scope: true })
 const checks = new OptionChecks(JOB)
 
 /**
- * Deletes everything of an owner: ends its uploads, also those that wait for their check, removes its objects and history, and deletes all their bytes at once, whatever
- * download URLs are still valid. Can't be undone. Uploads in buckets that the server doesn't know are in `failed`.
+ * Deletes everything of an owner: ends its uploads, also those that wait for their check, removes its objects and history, and deletes
+ * all their bytes at once, whatever download URLs are still valid. Can't be undone. Uploads in buckets that the server doesn't know are
+ * in `failed`.
  *
  * Block the owner's sign-in first. If nothing is written for the scope meanwhile and `failed` is empty, the scope has nothing
  * left but zero sums, events that are not delivered yet, and leftovers of upload URLs that may still write. `cleanUp` deletes

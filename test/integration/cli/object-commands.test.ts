@@ -69,6 +69,50 @@ describePostgres('svc-db on objects and scopes', (url) => {
   })
 })
 
+describePostgres('svc-db arrived', (url) => {
+  const command = buildCommand()
+  const { schema, store } = seededSchema(url)
+  const run = (...args: string[]) =>
+    command.run(['arrived', ...args, '--schema', schema], { DATABASE_URL: url })
+  const arrive = async (scope: string, key: string, checkSeconds: number) => {
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    const at = { scope, bucket: 'files', key }
+    const terms = { declaredSize: 3, expiresAt, storageKey: `${key}~`, checkSeconds }
+    const { id } = await store.reserve({ ...at, ...terms })
+    await store.confirm({ ...at, id, size: 3 })
+    return id
+  }
+
+  it('lists what waits for its check, and rejects one', async () => {
+    const [late, early] = [await arrive('user:ann', 'a.txt', 7200), await arrive('user:bob', 'b.txt', 60)]
+    const listed = async (...args: string[]) =>
+      (jsonLines((await run('--json', ...args)).stdout) as { id: string }[]).map(({ id }) => id)
+    expect(await listed()).toEqual([early, late])
+    expect(await listed('--scope', 'user:ann', '--limit', '1')).toEqual([late])
+    expect((await run()).stdout).toContain('3 bytes  user:bob  files/b.txt')
+
+    expect(await run('--reject', early, '--scope', 'user:ann')).toMatchObject({ exitCode: 1, stdout: '' })
+    const rejected = await run('--reject', early, '--reason', 'Contains a virus.')
+    expect(rejected.exitCode).toBe(0)
+    const confirm = { bucket: 'files', key: 'b.txt', id: early, scope: 'user:bob', size: 3 }
+    await expect(store.confirm(confirm)).rejects.toMatchObject({
+      code: 'UPLOAD_REJECTED',
+      params: { reason: 'Contains a virus.' },
+    })
+    expect(await listed()).toEqual([late])
+    expect(await run('--reject', early)).toMatchObject({ exitCode: 1, stdout: '' })
+  })
+
+  it.each([
+    ['an id that is none', ['--reject', 'a.txt'], '--reject must be the id of an upload'],
+    ['a reason without an id', ['--reason', 'No.'], '--reason needs --reject'],
+  ])('refuses %s', async (_what, args, message) => {
+    const ran = await run(...args)
+    expect(ran).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(ran.stderr).toContain(message)
+  })
+})
+
 describePostgres('svc-db events', (url) => {
   const command = buildCommand()
   const seeded = seededSchema(url, { events: true })
