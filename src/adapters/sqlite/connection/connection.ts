@@ -81,7 +81,7 @@ export class Connection {
   /** Runs one statement that reads. Readers of a write-ahead log wait for no writer, so no time-out matters. */
   readonly read = <T>(body: () => T): Promise<T> =>
     this.#attempt(turnsOf(this.#database).reads, () => {
-      this.#check()
+      this.#check(() => this.isInTransaction())
       return body()
     })
 
@@ -94,11 +94,12 @@ export class Connection {
 
   /** Runs a write. No other connection writes between its first read and its commit. */
   readonly write = <T>(body: () => T): Promise<T> => {
+    const isJoined = this.#options.join && this.isInTransaction()
     const checked = () => {
-      this.#check()
+      this.#check(() => isJoined)
       return body()
     }
-    return this.#options.join && this.isInTransaction() ? this.#joined(checked) : this.writeUnchecked(checked)
+    return isJoined ? this.#joined(checked) : this.writeUnchecked(checked)
   }
 
   /** Runs a write to tables of any version, never in a transaction of the application's. */
@@ -145,11 +146,11 @@ export class Connection {
     return false
   }
 
-  #check(): void {
+  #check(isInForeignTransaction: () => boolean): void {
     if (performance.now() < this.#trustedUntil) return
     this.#options.checkVersion(this)
     // What a transaction of the application's has changed may be rolled back.
-    if (!this.isInTransaction()) this.#trustedUntil = performance.now() + TRUST_MILLISECONDS
+    if (!isInForeignTransaction()) this.#trustedUntil = performance.now() + TRUST_MILLISECONDS
   }
 
   /**
