@@ -37,11 +37,17 @@ const SCHEMA_VERSION: Table = {
 }
 
 /** Returns the two indexes of a list by a date: of all scopes, and of one. */
-function datedIndexes(name: string, date: string, condition: string): Index[] {
+function datedIndexes(table: string, name: string, columns: string, condition?: string): Index[] {
+  const where = condition === undefined ? '' : ` WHERE ${condition}`
   return [
-    { name: `objects_${name}`, definition: `(${date}, id) WHERE ${condition}` },
-    { name: `objects_scope_${name}`, definition: `(scope, ${date}, id) WHERE ${condition}` },
+    { name: `${table}_${name}`, definition: `(${columns})${where}` },
+    { name: `${table}_scope_${name}`, definition: `(scope, ${columns})${where}` },
   ]
+}
+
+/** Returns those of rows that have a date. `name` is that of the list. */
+function indexesOfObjects(name: string, date: string, condition = `${date} IS NOT NULL`): Index[] {
+  return datedIndexes('objects', name, `${date}, id`, condition)
 }
 
 /** Objects: pending (an upload in progress), active or deleted (history). Dates are milliseconds since 1970. */
@@ -97,10 +103,10 @@ export const OBJECTS: Table = {
       name: 'objects_stored',
       definition: "(bucket, coalesce(storage_key, key), status, key) WHERE status <> 'deleted'",
     },
-    ...datedIndexes('expires_at', 'expires_at', 'expires_at IS NOT NULL AND arrived_at IS NULL'),
-    ...datedIndexes('arrived', 'expires_at', 'arrived_at IS NOT NULL'),
-    ...datedIndexes('temporary_until', 'temporary_until', 'temporary_until IS NOT NULL'),
-    ...datedIndexes('deleted_at', 'deleted_at', 'deleted_at IS NOT NULL'),
+    ...indexesOfObjects('expires_at', 'expires_at', 'expires_at IS NOT NULL AND arrived_at IS NULL'),
+    ...indexesOfObjects('arrived', 'expires_at', 'arrived_at IS NOT NULL'),
+    ...indexesOfObjects('temporary_until', 'temporary_until'),
+    ...indexesOfObjects('deleted_at', 'deleted_at'),
   ],
 }
 
@@ -137,10 +143,8 @@ export const LEFTOVERS: Table = {
   },
   options: 'STRICT, WITHOUT ROWID',
   indexes: [
-    { name: 'leftovers_since', definition: '(since, attempt_id)' },
-    { name: 'leftovers_scope_since', definition: '(scope, since, attempt_id)' },
-    { name: 'leftovers_due_at', definition: '(due_at, attempt_id)' },
-    { name: 'leftovers_scope_due_at', definition: '(scope, due_at, attempt_id)' },
+    ...datedIndexes('leftovers', 'since', 'since, attempt_id'),
+    ...datedIndexes('leftovers', 'due_at', 'due_at, attempt_id'),
     { name: 'leftovers_stored', definition: '(bucket, coalesce(storage_key, key))' },
   ],
 }
@@ -186,10 +190,7 @@ export const REJECTIONS: Table = {
     reason: 'TEXT',
   },
   options: 'STRICT, WITHOUT ROWID',
-  indexes: [
-    { name: 'rejections_rejected_at', definition: '(rejected_at)' },
-    { name: 'rejections_scope_rejected_at', definition: '(scope, rejected_at)' },
-  ],
+  indexes: datedIndexes('rejections', 'rejected_at', 'rejected_at'),
 }
 
 export const TABLES: readonly Table[] = [SCHEMA_VERSION, OBJECTS, SCOPE_USAGE, LEFTOVERS, EVENTS, REJECTIONS]
