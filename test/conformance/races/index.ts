@@ -3,10 +3,9 @@ import { OptionChecks } from '../../../src/core/option-checks.js'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { StorageObject } from '../../../src/core/store/records.js'
 import { holds, same, sameFields } from '../assertions.js'
-import { ConformanceFailure } from '../failure.js'
 import { globalRunner, type TestRunner } from '../options.js'
 import { RACE_BUCKET, RACE_SCOPE, type KeyState } from './messages.js'
-import { codesOf, killAfter, type LastWrites } from './processes.js'
+import { codesOf, killAfter, type LastWrites, type WriteInProgress } from './processes.js'
 
 export interface StoreRacesOptions {
   /** Name of the adapter, for the test titles. */
@@ -93,9 +92,7 @@ export function storeRaces(options: StoreRacesOptions): void {
         const killed = workers.map((worker) =>
           killAfter(calls, options, { does: 'write until killed', place, worker }),
         )
-        for (const last of await Promise.all(killed)) {
-          for (const [key, writes] of last) await checkKey(store, key, writes)
-        }
+        for (const last of await Promise.all(killed)) await checkKeys(store, last)
         await checkRows(store)
       })
     runner.it('lose no acknowledged write and leave none half done when they are killed', kill, TIME_LIMIT)
@@ -109,17 +106,28 @@ function sum(all: readonly Readonly<Record<string, number>>[]): Record<string, n
   return total
 }
 
-/** A write that was in progress has happened or not. */
-async function checkKey(
-  store: StorageObjectStore,
-  key: string,
-  { acknowledged, started }: LastWrites,
-): Promise<void> {
-  const row = await store.find({ bucket: RACE_BUCKET, key })
-  const state: KeyState = row === null || row.status === 'deleted' ? 'nothing' : row.status
-  if (state === acknowledged || state === started) return
-  const allowed = started === null ? acknowledged : `${acknowledged}, or ${started} by the write in progress`
-  throw new ConformanceFailure(`the key "${key}": expected ${allowed}, got ${state}`)
+/** A write that was in progress has happened or not, at all of its keys. */
+async function checkKeys(store: StorageObjectStore, last: ReadonlyMap<string, LastWrites>): Promise<void> {
+  const happened = new Map<WriteInProgress, boolean>()
+  for (const [key, { acknowledged, started }] of last) {
+    const state = stateOf(await store.find({ bucket: RACE_BUCKET, key }))
+    if (started === null || started.to === acknowledged) {
+      same(state, acknowledged, `the key "${key}"`)
+      continue
+    }
+    const hasHappened = state === started.to
+    const allowed = `${acknowledged}, or ${started.to} by the write in progress`
+    holds(hasHappened || state === acknowledged, `the key "${key}": expected ${allowed}, got ${state}`)
+    const isHalfDone = (happened.get(started) ?? hasHappened) !== hasHappened
+    holds(!isHalfDone, `the write of ${started.keys.join(' and ')}, all of them ${started.to}, is half done`)
+    happened.set(started, hasHappened)
+  }
+}
+
+function stateOf(row: StorageObject | null): KeyState {
+  if (row === null || row.status === 'deleted') return 'nothing'
+  if (row.status === 'pending') return row.arrivedAt === null ? 'pending' : 'arrived'
+  return row.temporaryUntil === null ? 'active' : 'temporary'
 }
 
 async function rowsOf(store: StorageObjectStore): Promise<readonly StorageObject[]> {

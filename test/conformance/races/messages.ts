@@ -4,16 +4,16 @@ export type RaceTask = { readonly place: string; readonly worker: number } & (
   | { readonly does: 'write until killed' }
 )
 
-/** What an object of a worker is after a write, or may be while the write runs. */
-export type KeyState = 'nothing' | 'pending' | 'active'
+/** What an object of a worker is after a write, or may be while the write runs. A temporary one is active with an end. */
+export type KeyState = 'nothing' | 'pending' | 'arrived' | 'active' | 'temporary'
 
 export type RaceMessage =
   /** The number of calls by the code of their refusal, `''` for those that succeeded. */
   | { readonly kind: 'codes'; readonly codes: Readonly<Record<string, number>> }
-  /** A write is about to start. */
-  | { readonly kind: 'start'; readonly key: string; readonly to: KeyState }
-  /** The last write of the key was acknowledged. */
-  | { readonly kind: 'done'; readonly key: string }
+  /** A write of one key, or of several at once, is about to start. */
+  | { readonly kind: 'start'; readonly keys: readonly string[]; readonly to: KeyState }
+  /** The last write of the keys was acknowledged. */
+  | { readonly kind: 'done'; readonly keys: readonly string[] }
   /** The worker failed. */
   | { readonly kind: 'error'; readonly message: string }
 

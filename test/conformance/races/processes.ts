@@ -37,7 +37,13 @@ export async function codesOf(
 /** What a key is after its last acknowledged write, and what the write in progress makes of it. */
 export interface LastWrites {
   readonly acknowledged: KeyState
-  readonly started: KeyState | null
+  readonly started: WriteInProgress | null
+}
+
+/** One object for all keys of a write. */
+export interface WriteInProgress {
+  readonly keys: readonly string[]
+  readonly to: KeyState
 }
 
 /** Runs a worker until this many of its writes were acknowledged, and kills it in the middle of the next ones. */
@@ -53,11 +59,15 @@ export async function killAfter(
     child.on('message', (message: RaceMessage) => {
       if (message.kind === 'error') reject(new Error(`A worker failed: ${message.message}`))
       if (message.kind === 'start') {
-        const before = last.get(message.key)?.acknowledged ?? 'nothing'
-        last.set(message.key, { acknowledged: before, started: message.to })
+        for (const key of message.keys) {
+          const before = last.get(key)?.acknowledged ?? 'nothing'
+          last.set(key, { acknowledged: before, started: message })
+        }
       }
       if (message.kind === 'done') {
-        last.set(message.key, { acknowledged: last.get(message.key)!.started!, started: null })
+        for (const key of message.keys) {
+          last.set(key, { acknowledged: last.get(key)!.started!.to, started: null })
+        }
         if (++acknowledged === writes) child.kill('SIGKILL')
       }
     })

@@ -48,25 +48,67 @@ async function reserve(store: StorageObjectStore, key: string, maxFiles: number)
   return 'error' in outcome ? outcome.error : String(outcome.crash)
 }
 
-/** Each caller changes a key of its own, and reports each write before and after. */
+/** Reports a write before and after. */
+async function write<T>(keys: readonly string[], to: KeyState, call: () => Promise<T>): Promise<T> {
+  send({ kind: 'start', keys, to })
+  const result = await call()
+  send({ kind: 'done', keys })
+  return result
+}
+
+/** Each caller changes keys of its own. */
 async function writeForever(store: StorageObjectStore, worker: number): Promise<void> {
   const caller = async (number: number): Promise<never> => {
-    const at = { bucket: RACE_BUCKET, key: `${worker} ${number}` }
-    const write = async (to: KeyState, call: () => Promise<unknown>): Promise<void> => {
-      send({ kind: 'start', key: at.key, to })
-      await call()
-      send({ kind: 'done', key: at.key })
-    }
-    for (let size = 1; ; size++) {
-      const expiresAt = new Date(Date.now() + HOUR)
-      const reserveKey = () => store.reserve({ ...at, scope: RACE_SCOPE, declaredSize: size, expiresAt })
-      await write('pending', reserveKey)
-      await write('active', () => store.confirm({ ...at, size }))
-      await write('active', reserveKey)
-      await write('nothing', () => store.remove({ ...at, mode: size % 2 === 0 ? 'soft' : 'hard' }))
-      await write('pending', reserveKey)
-      await write('nothing', () => store.release(at))
-    }
+    for (let turn = number; ; turn++) await ROUNDS[turn % ROUNDS.length]!(store, `${worker} ${number}`, turn)
   }
   await Promise.all(Array.from({ length: CALLERS }, (_, number) => caller(number)))
 }
+
+/** Changes an object from nothing to nothing. `turn` counts the rounds. */
+type Round = (store: StorageObjectStore, key: string, turn: number) => Promise<void>
+
+const at = (key: string) => ({ bucket: RACE_BUCKET, key })
+const attemptAt = (key: string) => ({
+  ...at(key),
+  scope: RACE_SCOPE,
+  declaredSize: 1,
+  expiresAt: new Date(Date.now() + HOUR),
+})
+
+/** Uploads, replaces and removes an object, and gives up an upload. */
+const uploads: Round = async (store, key, turn) => {
+  const reserve = () => store.reserve(attemptAt(key))
+  await write([key], 'pending', reserve)
+  await write([key], 'active', () => store.confirm({ ...at(key), size: 1 }))
+  await write([key], 'active', reserve)
+  await write([key], 'nothing', () => store.remove({ ...at(key), mode: turn % 2 === 0 ? 'soft' : 'hard' }))
+  await write([key], 'pending', reserve)
+  await write([key], 'nothing', () => store.release(at(key)))
+}
+
+/** Uploads two objects that have an end, keeps both at once, and removes them. */
+const forms: Round = async (store, key) => {
+  const keys = [key, `${key}, too`]
+  const ids: string[] = []
+  for (const each of keys) {
+    const attempt = { ...attemptAt(each), temporarySeconds: 3600 }
+    const { id } = await write([each], 'pending', () => store.reserve(attempt))
+    await write([each], 'temporary', () => store.confirm({ ...at(each), id, size: 1 }))
+    ids.push(id)
+  }
+  await write(keys, 'active', () => store.keep({ scope: RACE_SCOPE, objects: ids.map((id) => ({ id })) }))
+  for (const each of keys) await write([each], 'nothing', () => store.remove({ ...at(each), mode: 'soft' }))
+}
+
+/** Uploads an object that is checked, and accepts or rejects it. */
+const checks: Round = async (store, key, turn) => {
+  const attempt = { ...attemptAt(key), storageKey: `${key}~checked`, checkSeconds: 3600 }
+  const { id } = await write([key], 'pending', () => store.reserve(attempt))
+  const confirm = { ...at(key), id, size: 1 }
+  await write([key], 'arrived', () => store.confirm(confirm))
+  if (turn % 2 === 0) return void (await write([key], 'nothing', () => store.reject({ ...at(key), id })))
+  await write([key], 'active', () => store.confirm({ ...confirm, accept: true }))
+  await write([key], 'nothing', () => store.remove({ ...at(key), mode: 'hard' }))
+}
+
+const ROUNDS: readonly Round[] = [uploads, forms, checks]

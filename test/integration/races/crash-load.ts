@@ -9,14 +9,13 @@ import {
   type Effect,
   type KeyState,
 } from './possible-states.js'
-import { HOT_SCOPES, PROGRAMS, type Caller } from './programs.js'
+import { HOT_SCOPES, PROGRAMS, REFUSALS, type Caller } from './programs.js'
 import { emptyReport, type RaceReport, type RaceTask } from './race.js'
 
 const BUCKET = 'crash'
 const HOT_KEYS = 4
 const WANTED_KEYS = 40
 const CHECKS_AT_ONCE = 32
-const REFUSALS = new Set(['KEY_CONFLICT', 'QUOTA_EXCEEDED', 'OBJECT_NOT_FOUND'])
 const UNAVAILABLE = 'DATABASE_UNAVAILABLE'
 
 /** What a caller knows about a key that it alone writes for this scope. */

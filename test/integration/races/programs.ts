@@ -1,4 +1,5 @@
 import { createAttemptId, StorageError, type StorageObject, type StorageObjectStore } from '@svc/db'
+import { AHEAD, ends, verdicts } from './decision-programs.js'
 import { leftovers } from './leftover-program.js'
 import type { RaceReport, RaceTask } from './race.js'
 
@@ -14,7 +15,10 @@ const MIXED_KEYS = 12
 /** Milliseconds until a reservation expires. Long enough that a busy process reserves before. */
 const EXPIRES_AFTER = 600
 
-const REFUSALS = new Set(['KEY_CONFLICT', 'QUOTA_EXCEEDED', 'OBJECT_NOT_FOUND'])
+/** The codes with which the contract refuses a call of a race. */
+export const REFUSALS: ReadonlySet<string> = new Set([
+  ...['KEY_CONFLICT', 'QUOTA_EXCEEDED', 'OBJECT_NOT_FOUND', 'UPLOAD_REJECTED'],
+])
 
 /** One caller of a race, which makes one call after the other until the end. */
 export interface Caller {
@@ -25,6 +29,11 @@ export interface Caller {
   /** Resolves to the result of the call, or `null` if the contract refuses it. Any other error is a fault. */
   readonly attempt: <T>(what: string, call: Promise<T>) => Promise<T | null>
   readonly random: (limit: number) => number
+}
+
+export interface RaceCaller extends Caller {
+  /** A store on the same database, whose clock is ahead of the others. */
+  readonly later: StorageObjectStore
 }
 
 export type Round = (caller: Caller) => Promise<void>
@@ -89,7 +98,7 @@ const mix: Round = async ({ store, attempt, random }) => {
   const reference = at(`mixed ${random(MIXED_KEYS)}`)
   const any = (limit: number) => random(limit) === 0
   const quota = any(2) ? { maxBytes: 200, maxFiles: 10 } : undefined
-  switch (random(12)) {
+  switch (random(15)) {
     case 0:
       return void (await attempt(
         'remove',
@@ -115,12 +124,38 @@ const mix: Round = async ({ store, attempt, random }) => {
         'confirm',
         store.confirm({ ...reference, size: random(30), eTag: 'e', quota }),
       ))
+    case 6: {
+      const listed = { scope, limit: 1 + random(5), before: inAnHour() }
+      const objects = (await attempt('listTemporary', store.listTemporary(listed))) ?? []
+      const ids = objects.map(({ id }) => id)
+      if (ids.length === 0) return
+      return void (any(2)
+        ? await attempt('keep', store.keep({ scope, objects }))
+        : await attempt('endTemporary', store.endTemporary({ objects, keep: ids.filter(() => any(2)) })))
+    }
+    case 7: {
+      const [arrived] = (await attempt('listArrived', store.listArrived({ scope, limit: 5 }))) ?? []
+      if (!arrived) return
+      const { bucket, key, id } = arrived
+      return void (any(2)
+        ? await attempt('reject', store.reject({ bucket, key, id }))
+        : await attempt('accept', store.confirm({ bucket, key, id, size: arrived.size!, accept: true })))
+    }
+    case 8: {
+      const temporarySeconds = any(2) ? null : 60
+      return void (await attempt(
+        'update',
+        store.update({ ...reference, metadata: { any: 'x' }, temporarySeconds }),
+      ))
+    }
     default: {
       const expiresAt = any(3) ? new Date(Date.now() + EXPIRES_AFTER) : inAnHour()
       const storageKey = any(2) ? createAttemptId() : undefined
       const overwrite = !any(4)
       const input = { scope, ...reference, declaredSize: random(30), expiresAt, storageKey, overwrite, quota }
-      const row = await attempt('reserve', store.reserve(input))
+      const temporarySeconds = any(3) ? 60 : undefined
+      const checkSeconds = storageKey !== undefined && any(3) ? 60 : undefined
+      const row = await attempt('reserve', store.reserve({ ...input, temporarySeconds, checkSeconds }))
       if (!row) return
       if (any(3)) await attempt('setUploadId', store.setUploadId({ ...reference, id: row.id, uploadId: 'u' }))
       if (!any(3))
@@ -168,15 +203,20 @@ const ledger: Round = async ({ store, name, report, attempt, random }) => {
   expect('remove', await store.find(reference), null)
 }
 
-export const PROGRAMS = { quota, owners, mix, expiry, ledger, leftovers } satisfies Record<string, Round>
+export const PROGRAMS = { quota, owners, mix, expiry, ledger, leftovers, ends, verdicts } satisfies Record<
+  string,
+  (caller: RaceCaller) => Promise<void>
+>
 export type ProgramName = keyof typeof PROGRAMS
 
 /** Runs a program with concurrent callers until `isOver`. */
 export async function runProgram(
-  store: StorageObjectStore,
+  open: (now?: () => Date) => StorageObjectStore,
   report: RaceReport,
   { program, callers, worker, isOver }: Omit<RaceTask, 'connection'> & { isOver: () => boolean },
 ): Promise<void> {
+  const store = open()
+  const later = open(() => new Date(Date.now() + AHEAD))
   const attempt = async <T>(what: string, call: Promise<T>): Promise<T | null> => {
     try {
       const result = await call
@@ -191,7 +231,8 @@ export async function runProgram(
   await Promise.all(
     Array.from({ length: callers }, async (_, index) => {
       const random = (limit: number) => Math.floor(Math.random() * limit)
-      const caller: Caller = { store, name: `caller ${worker}.${index}`, report, attempt, random }
+      const name = `caller ${worker}.${index}`
+      const caller: RaceCaller = { store, later, name, report, attempt, random }
       while (!isOver() && report.faults.length === 0) await PROGRAMS[program](caller)
     }),
   )

@@ -1,6 +1,7 @@
 import type { StorageObjectStore } from '@svc/db'
 import { expect, it } from 'vitest'
 import type { Connection } from './database.js'
+import { lostDecisions } from './decision-programs.js'
 import { expectEveryEventDelivered } from './event-test.js'
 import { sumOfReports, type RaceReport, type RaceTask } from './race.js'
 import { HOT_SCOPES, type ProgramName } from './programs.js'
@@ -49,6 +50,16 @@ export function raceTests(fixture: () => RaceFixture): void {
     const { ends } = await watchedRace(fixture(), 'expiry')
     expect(ends.length).toBeGreaterThan(REFUSALS)
     expect(new Set(ends).size).toBe(ends.length)
+  })
+
+  it.each(['ends', 'verdicts'] as const)('decides once what becomes of each object: %s', async (program) => {
+    const place = fixture()
+    const { ends, kept } = await watchedRace(place, program, { refusals: REFUSALS })
+    expect(ends.length).toBeGreaterThan(REFUSALS)
+    expect(kept.length).toBeGreaterThan(REFUSALS)
+    expect(new Set(ends).size).toBe(ends.length)
+    expect(new Set([...ends, ...kept]).size).toBe(ends.length + new Set(kept).size)
+    expect(await lostDecisions(place.open(), kept)).toEqual([])
   })
 
   it('returns every acknowledged write', async () => {

@@ -5,6 +5,6 @@ import { serveAsWorker } from './worker.js'
 
 serveAsWorker<RaceTask, RaceReport>(emptyReport(), async (task, report, { finish }) => {
   const { open, close } = openDatabase(task.connection, task.callers)
-  await runProgram(open(), report, { ...task, isOver: () => finish.aborted })
+  await runProgram(open, report, { ...task, isOver: () => finish.aborted })
   await close()
 })

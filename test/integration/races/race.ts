@@ -29,6 +29,8 @@ export interface RaceReport {
   files: number
   /** Attempts whose end was acknowledged. Each must appear once. */
   ends: string[]
+  /** Objects that a caller has kept or accepted. None of them may end. */
+  kept: string[]
   /** Attempts that began and whose leftover was not forgotten. Each must be live or have a leftover. */
   owed: OwedAttempt[]
   /** Descriptions of violations: unexpected errors, and acknowledged writes that are missing. */
@@ -36,7 +38,7 @@ export interface RaceReport {
 }
 
 export function emptyReport(): RaceReport {
-  return { acknowledged: 0, refused: 0, bytes: 0, files: 0, ends: [], owed: [], faults: [] }
+  return { acknowledged: 0, refused: 0, bytes: 0, files: 0, ends: [], kept: [], owed: [], faults: [] }
 }
 
 export function sumOfReports(reports: readonly RaceReport[]): RaceReport {
@@ -47,6 +49,7 @@ export function sumOfReports(reports: readonly RaceReport[]): RaceReport {
     sum.bytes += report.bytes
     sum.files += report.files
     sum.ends.push(...report.ends)
+    sum.kept.push(...report.kept)
     sum.owed.push(...report.owed)
     sum.faults.push(...report.faults)
   }
