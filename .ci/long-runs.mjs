@@ -40,7 +40,9 @@ const TOUCHED = [
   // The suite on node:sqlite waits for the night.
   {
     path: 'src/adapters/sqlite/',
-    runs: ['test/integration/sqlite/conformance', 'test/integration/sqlite/races.'],
+    runs: ['conformance', 'races.', 'saved-forms.', 'http-table.'].map(
+      (run) => `test/integration/sqlite/${run}`,
+    ),
   },
   { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
   { path: 'src/client/', runs: ['test/package/toolchains', ...ENGINES] },

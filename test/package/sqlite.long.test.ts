@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { describeSavedForms } from '../integration/sqlite/describe-saved-forms.js'
 import { findNode } from './environments.js'
 import { repository, runProgramWith } from './programs.js'
 
@@ -16,6 +18,11 @@ for (const major of [22, 24] as const) {
       const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(output)?.[1])
       expect({ failed: count('fail'), skipped: count('skipped') }, output).toEqual({ failed: 0, skipped: 0 })
       expect(count('pass')).toBeGreaterThanOrEqual(400)
+    })
+
+    describe('forms that are saved in a transaction', () => {
+      const program = join(repository, 'test/package/sqlite/saved-form.ts')
+      describeSavedForms((saved) => [path!, program, JSON.stringify(saved)])
     })
   })
 }

@@ -5,6 +5,7 @@ import {
   memoryStorage,
   type DbClientObject,
   type StorageObject,
+  type StorageObjectStore,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -25,8 +26,10 @@ const versionOf = (byte: number | undefined): Version => (byte === OLD ? 'old' :
 const KINDS = ['a new key', 'a replacement'] as const
 const MOMENTS = ['before the verdict', 'after reject', 'after accept'] as const
 
+const openWithEvents = (): StorageObjectStore => memoryAdapter({ events: true })
+
 /** Tests that no call leads to bytes, or to a URL of bytes, that wait for their check or have failed it. */
-export function describeCheckedDoors(serve: Serve): void {
+export function describeCheckedDoors(serve: Serve, open = openWithEvents): void {
   describe.each(KINDS)('a checked upload to %s', (kind) => {
     describe.each(MOMENTS)('%s', (moment) => {
       const isReplacement = kind === 'a replacement'
@@ -38,7 +41,7 @@ export function describeCheckedDoors(serve: Serve): void {
       /** For calls that name an object by its id, which is the attempt's only if nothing was replaced. */
       const byId: Version = isReplacement ? null : ofAttempt
 
-      const store = memoryAdapter({ events: true })
+      const store = open()
       const storage = memoryStorage({ baseURL: 'http://files.test/_storage' })
       const s3 = createS3Server({
         storage,

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ErrorCode, ObjectPage, DbClientObject } from '@svc/db'
 import { errorOf, exchange } from './exchange.js'
-import { objects, serverWithObjects, serverWithoutDatabase, type Serve } from './fixture.js'
+import { objects, openInMemory, serverWithObjects, serverWithoutDatabase, type Serve } from './fixture.js'
 
 const { photo, report, archived, draft, replacement, gone, foreign } = objects
 
@@ -100,11 +100,11 @@ const unknownPaths = [
 ]
 
 /** Tests the two endpoints of `db()` with any server. */
-export function describeDbEndpoints(serve: Serve): void {
+export function describeDbEndpoints(serve: Serve, open = openInMemory): void {
   describe('the endpoints of db()', () => {
     let baseURL: string
     beforeAll(async () => {
-      baseURL = await serve(serverWithObjects())
+      baseURL = await serve(serverWithObjects({}, open))
     })
 
     const get = (path: string, as?: string | null) =>
@@ -197,7 +197,7 @@ export function describeDbEndpoints(serve: Serve): void {
     })
 
     it('changes an object by its key or id', async () => {
-      const own = await serve(serverWithObjects())
+      const own = await serve(serverWithObjects({}, open))
       const patch = async (path: string, json: object) =>
         exchange(own, { request: `PATCH /db/object?${path}`, json })
       const { status, json } = await patch('key=photos/1.jpg', { filename: 'Ä ☀.jpg', more: 'ignored' })

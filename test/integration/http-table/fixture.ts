@@ -10,7 +10,7 @@ import {
   type StorageObject,
   type StorageObjectStore,
 } from '@svc/db'
-import { memoryAdapter } from '@svc/db/memory'
+import { memoryAdapter, type SeedObject } from '@svc/db/memory'
 
 /** The input of a binding. */
 export interface Served {
@@ -70,6 +70,15 @@ const rows = {
   },
 }
 
+/** The objects as they are stored. */
+export const seeds: readonly SeedObject[] = Object.values(rows)
+
+/** Opens a store with the objects of the table, or an empty one. */
+export type OpenStore = (contents: 'objects' | 'nothing') => StorageObjectStore
+
+export const openInMemory: OpenStore = (contents) =>
+  memoryAdapter({ objects: contents === 'objects' ? seeds : [] })
+
 /** What the API returns of every object. */
 const common = ({ id, bucket, key }: { id: string; bucket: string; key: string }) => ({
   ...{ id, bucket, key },
@@ -96,8 +105,8 @@ export const objects = {
 } satisfies Record<string, DbClientObject>
 
 /** Creates a server with these objects. Uploads go to the given storage and bucket. */
-export function serverWithObjects(target: Partial<UploadTarget> = {}) {
-  return serverOver(memoryAdapter({ objects: Object.values(rows) }), target)
+export function serverWithObjects(target: Partial<UploadTarget> = {}, open = openInMemory) {
+  return serverOver(open('objects'), target)
 }
 
 export interface UploadTarget {
@@ -118,8 +127,8 @@ export function serverWithoutDatabase() {
 }
 
 /** Creates a server with these objects that shows shared ones to everyone, and the usage and quota to their owner. */
-export function sharingServer() {
-  return serverOver(memoryAdapter({ objects: Object.values(rows) }), {}, true)
+export function sharingServer(open = openInMemory) {
+  return serverOver(open('objects'), {}, true)
 }
 
 const update = { fields: ['filename', 'metadata', 'contentType'] } as const

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { DbClientObject } from '@svc/db'
 import { errorOf, exchange, type ExchangeRequest } from './exchange.js'
-import { serverWithObjects, type Serve } from './fixture.js'
+import { openInMemory, serverWithObjects, type Serve } from './fixture.js'
 import { SERVED_BY_THE_SERVER, type BucketBehavior } from './object-life.js'
 
 const PART = 8 * 1024 ** 2
@@ -17,11 +17,15 @@ interface Signed {
 }
 
 /** Tests the lifecycle of a multipart upload, as a browser performs it. */
-export function describeMultipartLife(serve: Serve, bucket: BucketBehavior = SERVED_BY_THE_SERVER): void {
+export function describeMultipartLife(
+  serve: Serve,
+  bucket: BucketBehavior = SERVED_BY_THE_SERVER,
+  open = openInMemory,
+): void {
   describe('the lifecycle of a multipart upload', () => {
     let baseURL: string
     beforeAll(async () => {
-      baseURL = await serve(serverWithObjects(bucket.target))
+      baseURL = await serve(serverWithObjects(bucket.target, open))
     })
 
     const send = (request: string, json: ExchangeRequest['json'], as?: string) =>

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { DbClientObject } from '@svc/db'
 import { errorOf, exchange, type ExchangeRequest } from './exchange.js'
-import { serverWithObjects, type Serve, type UploadTarget } from './fixture.js'
+import { openInMemory, serverWithObjects, type Serve, type UploadTarget } from './fixture.js'
 
 interface Begun {
   readonly object: DbClientObject
@@ -32,11 +32,15 @@ export const SERVED_BY_THE_SERVER: BucketBehavior = {
 }
 
 /** Tests the lifecycle of an object, as a browser performs it. */
-export function describeObjectLife(serve: Serve, bucket: BucketBehavior = SERVED_BY_THE_SERVER): void {
+export function describeObjectLife(
+  serve: Serve,
+  bucket: BucketBehavior = SERVED_BY_THE_SERVER,
+  open = openInMemory,
+): void {
   describe('the lifecycle of an object', () => {
     let baseURL: string
     beforeAll(async () => {
-      baseURL = await serve(serverWithObjects(bucket.target))
+      baseURL = await serve(serverWithObjects(bucket.target, open))
     })
 
     async function begin(size: number, contentType = 'image/png'): Promise<Begun> {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { ErrorCode } from '@svc/db'
 import { errorOf, exchange } from './exchange.js'
-import { objects, serverWithObjects, sharingServer, type Serve } from './fixture.js'
+import { objects, openInMemory, serverWithObjects, sharingServer, type Serve } from './fixture.js'
 
 const { photo, foreign, shared } = objects
 const keyOf = ({ key }: { readonly key: string }) => `key=${encodeURIComponent(key)}`
@@ -26,13 +26,13 @@ const badParameters: readonly (readonly [query: string, field: string])[] = [
 ]
 
 /** Tests `GET /file`, `GET /db/usage`, and reading objects of other owners, with any server. */
-export function describeReading(serve: Serve): void {
+export function describeReading(serve: Serve, open = openInMemory): void {
   describe('reading', () => {
     let baseURL: string
     let privateURL: string
     beforeAll(async () => {
-      baseURL = await serve(sharingServer())
-      privateURL = await serve(serverWithObjects())
+      baseURL = await serve(sharingServer(open))
+      privateURL = await serve(serverWithObjects({}, open))
     })
     const get = (path: string, as?: string | null, url = baseURL) =>
       exchange(url, { request: `GET ${path}`, ...(as !== undefined && { as }) })

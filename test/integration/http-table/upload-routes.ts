@@ -6,18 +6,17 @@ import {
   type GuardContext,
   type S3ServerOptions,
 } from '@svc/db'
-import { memoryAdapter } from '@svc/db/memory'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { errorOf, exchange } from './exchange.js'
-import { scopeOf, type Serve } from './fixture.js'
+import { openInMemory, scopeOf, type OpenStore, type Serve } from './fixture.js'
 
-function serverWith(options: Pick<S3ServerOptions, 'routes' | 'upload'>) {
+function serverWith(open: OpenStore, options: Pick<S3ServerOptions, 'routes' | 'upload'>) {
   return createS3Server({
     ...options,
     storage: memoryStorage(),
     bucket: 'files',
     onError: () => undefined,
-    plugins: [db({ client: memoryAdapter(), resolveScope: scopeOf })],
+    plugins: [db({ client: open('nothing'), resolveScope: scopeOf })],
   })
 }
 
@@ -38,9 +37,9 @@ const FILE = { filename: 'a.png', contentType: 'image/png', size: 3 }
 const STARTS = ['/upload', '/multipart']
 
 /** Tests what the application decides about uploads: the routes, guards and limits. */
-export function describeUploadRoutes(serve: Serve): void {
+export function describeUploadRoutes(serve: Serve, open = openInMemory): void {
   describe('upload routes', () => {
-    const s3 = serverWith({
+    const s3 = serverWith(open, {
       routes: {
         reports: { key: ({ filename }) => filename, overwrite: true, maxFileSize: sizeOfPlan },
         thumbnails: { http: false },

@@ -1,9 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import type { StorageObjectStore } from '@svc/db'
 import { sqliteAdapter, type SqliteDatabase } from '@svc/db/sqlite'
 import { databaseFolder } from './files.js'
 
 const folder = databaseFolder()
 afterAll(() => folder.drop())
+
+const MINUTE = 60_000
+const LATER = new Date('2100-01-01')
 
 const attempt = {
   ...{ scope: 'ann', bucket: 'b', key: 'k', declaredSize: 3, expiresAt: new Date('2100-01-01') },
@@ -13,6 +17,33 @@ async function opened(options = {}) {
   const path = await folder.migratedPath(false)
   const database = folder.handle(path)
   return { path, database, store: sqliteAdapter(database, options) }
+}
+
+/** Stores objects that have an end, and uploads that wait for their check. */
+async function storeWaiting(store: StorageObjectStore, count: number): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const input = { ...attempt, metadata: { text: 'x'.repeat(900) } }
+    for (const [key, terms] of [
+      [`temporary ${index}`, { temporarySeconds: 60 }],
+      [`checked ${index}`, { checkSeconds: 3600 }],
+    ] as const) {
+      const { id } = await store.reserve({ ...input, ...terms, key, storageKey: key })
+      await store.confirm({ bucket: 'b', key, id, size: 3 })
+    }
+  }
+}
+
+/** Reads everything that a call for these changes. */
+async function readWaiting(store: StorageObjectStore) {
+  const [temporary, arrived] = [await store.listTemporary({ before: LATER }), await store.listArrived()]
+  const { waiting } = await store.countEvents()
+  return {
+    temporary,
+    arrived,
+    waiting,
+    leftovers: await store.listLeftovers(),
+    usage: await store.checkUsage(),
+  }
 }
 
 describe('sqliteAdapter()', () => {
@@ -137,6 +168,54 @@ describe('a file that refuses a write', () => {
     await store.reserve(attempt)
   })
 
+  it('because it is full: no object of a call is kept, ends or is rejected', async () => {
+    const path = await folder.migratedPath(true)
+    const database = folder.handle(path)
+    let now = new Date()
+    const store = sqliteAdapter(database, { now: () => now })
+    await storeWaiting(store, 50)
+    const pages = database.pragma('page_count', { simple: true }) as number
+    database.pragma(`max_page_count = ${pages}`)
+    const { temporary, arrived } = await readWaiting(store)
+    expect([temporary.length, arrived.length]).toEqual([50, 50])
+    const reason = 'x'.repeat(500)
+    const rejectAll = async () => {
+      for (const { bucket, key, id } of arrived) await store.reject({ bucket, key, id, reason })
+    }
+    const expectRefused = async (call: () => Promise<unknown>) => {
+      const before = await readWaiting(store)
+      await expect(call()).rejects.toMatchObject({
+        code: 'DATABASE_UNAVAILABLE',
+        message: expect.stringContaining('disk is full') as string,
+      })
+      expect(database.inTransaction).toBe(false)
+      return before
+    }
+    expect(await expectRefused(() => store.keep({ scope: 'ann', objects: temporary }))).toEqual(
+      await readWaiting(store),
+    )
+    now = new Date(now.getTime() + 10 * MINUTE)
+    expect(await expectRefused(() => store.endTemporary({ objects: temporary }))).toEqual(
+      await readWaiting(store),
+    )
+    // Rejections fit until one doesn't, of which nothing is left.
+    const before = await expectRefused(rejectAll)
+    const after = await readWaiting(store)
+    const decided = before.arrived.length - after.arrived.length
+    expect(after.waiting).toBe(before.waiting + decided)
+    expect(after.leftovers).toHaveLength(before.leftovers.length + decided)
+    expect(after.usage).toEqual([])
+    const rejections = database.prepare('SELECT count(*) FROM svc_db_rejections').pluck()
+    expect(rejections.get()).toBe(decided)
+
+    database.pragma('max_page_count = 1000000')
+    const [next] = after.arrived
+    expect(await store.reject({ bucket: 'b', key: next!.key, id: next!.id, reason })).toMatchObject({
+      id: next!.id,
+    })
+    expect((await store.endTemporary({ objects: temporary })).removed).toHaveLength(50)
+  })
+
   it('because it is full, in a transaction of the application', async () => {
     const { database, store } = await opened({ join: true })
     const pages = database.pragma('page_count', { simple: true }) as number
@@ -161,6 +240,19 @@ describe('a file that refuses a write', () => {
     })
     expect(await readOnly.find(attempt)).toBeNull()
     expect(await readOnly.verify()).toEqual([])
+    await storeWaiting(store, 1)
+    const before = await readWaiting(readOnly)
+    const [[object], [arrived]] = [before.temporary, before.arrived]
+    const keep = [object!.id]
+    for (const call of [
+      () => readOnly.keep({ scope: 'ann', objects: [object!] }),
+      () => readOnly.endTemporary({ objects: [object!], keep }),
+      () => readOnly.reject({ bucket: 'b', key: arrived!.key, id: arrived!.id }),
+      () => readOnly.confirm({ bucket: 'b', key: arrived!.key, id: arrived!.id, size: 3, accept: true }),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
+    }
+    expect(await readWaiting(store)).toEqual(before)
     database.close()
     await expect(store.reserve(attempt)).rejects.toMatchObject({
       code: 'DATABASE_UNAVAILABLE',

@@ -38,17 +38,25 @@ describe('a write that finds the file locked', () => {
     expect(database.pragma('busy_timeout', { simple: true })).toBe(12345)
   })
 
-  it('is refused after 5 seconds, and has done nothing', async () => {
-    const { store, other } = await opened()
-    other.exec('BEGIN IMMEDIATE')
-    await expect(store.reserve(attempt)).rejects.toMatchObject({
+  it('is refused after 5 seconds, and has done nothing: another connection, or the application on this one', async () => {
+    const [busy, shared] = [await opened(), await opened()]
+    busy.other.exec('BEGIN IMMEDIATE')
+    shared.database.exec('BEGIN')
+    const refusal = (reason: string) => ({
       code: 'DATABASE_UNAVAILABLE',
       retryable: true,
-      message: expect.stringContaining('locked') as string,
+      message: expect.stringContaining(reason) as string,
     })
-    other.exec('ROLLBACK')
-    expect(await store.find(attempt)).toBeNull()
-    await expect(store.reserve(attempt)).resolves.toMatchObject({ status: 'pending' })
+    await Promise.all([
+      expect(busy.store.reserve(attempt)).rejects.toMatchObject(refusal('locked')),
+      expect(shared.store.reserve(attempt)).rejects.toMatchObject(refusal('set join: true')),
+    ])
+    busy.other.exec('ROLLBACK')
+    shared.database.exec('ROLLBACK')
+    for (const { store } of [busy, shared]) {
+      expect(await store.find(attempt)).toBeNull()
+      await expect(store.reserve(attempt)).resolves.toMatchObject({ status: 'pending' })
+    }
   })
 })
 

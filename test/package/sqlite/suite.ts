@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
 import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
-import { sqliteAdapter, type SqliteAdapterOptions } from '@svc/db/sqlite'
+import { sqliteAdapter, type SqliteAdapterOptions, type SqliteDatabase } from '@svc/db/sqlite'
 
 /** Runs under a Node with `node:sqlite`, by Node's own test runner. */
 const folder = mkdtempSync(join(tmpdir(), 'svc-db-node-sqlite-'))
@@ -20,16 +20,33 @@ const newPath = () => join(folder, `${files++}.db`)
 const pathOf = (store: StorageObjectStore) => paths.get(store) ?? ''
 
 /** Handles whose settings differ from the defaults must make no difference. */
-const SETTINGS: readonly DatabaseSyncOptions[] = [
+const SETTINGS: readonly (DatabaseSyncOptions & { readonly isOld?: boolean })[] = [
   {},
   { readBigInts: true },
   { returnArrays: true, timeout: 100 },
+  { isOld: true },
 ]
 
+/** Hides what Node 22.13 lacks: whether a transaction is open, and rows as arrays. */
+function asInNode22_13(database: DatabaseSync): SqliteDatabase {
+  return {
+    exec: (sql) => database.exec(sql),
+    prepare(sql) {
+      const statement = database.prepare(sql)
+      return {
+        all: (...values) => statement.all(...values),
+        get: (...values) => statement.get(...values),
+        run: (...values) => statement.run(...values),
+      }
+    },
+  }
+}
+
 function open(path: string, options: SqliteAdapterOptions = {}): StorageObjectStore {
-  const database = new DatabaseSync(path, SETTINGS[files % SETTINGS.length])
+  const { isOld, ...settings } = SETTINGS[files % SETTINGS.length] ?? {}
+  const database = new DatabaseSync(path, settings)
   handles.set(path, [...(handles.get(path) ?? []), database])
-  const store = sqliteAdapter(database, options)
+  const store = sqliteAdapter(isOld ? asInNode22_13(database) : database, options)
   paths.set(store, path)
   return store
 }
