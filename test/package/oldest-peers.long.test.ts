@@ -64,6 +64,7 @@ describe.skipIf(path === null)(`the oldest packages${skipped}`, () => {
     { driver: 'mongodb', kind: MONGODB },
     { driver: 'ioredis', kind: REDIS },
     { driver: 'pglite', kind: null },
+    { driver: 'better-sqlite3', kind: null },
   ])('$driver passes the conformance suite', async ({ driver, kind }, context) => {
     const server = kind === null ? { url: 'memory', stop: async () => {} } : await findServer(kind)
     if ('reason' in server) return context.skip(server.reason)

@@ -1,6 +1,7 @@
 // Runs the conformance suite once over the packages that are installed here. Arguments: the driver and the URL of its server.
 import { after, describe, it } from 'node:test'
 import { PGlite } from '@electric-sql/pglite'
+import Database from 'better-sqlite3'
 import Redis from 'ioredis'
 import { MongoClient } from 'mongodb'
 import pg from 'pg'
@@ -9,6 +10,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import { mongoAdapter } from '@svc/db/mongo'
 import { postgresAdapter } from '@svc/db/postgres'
 import { redisUsageCache } from '@svc/db/redis'
+import { sqliteAdapter } from '@svc/db/sqlite'
 
 let stores = 0
 const freshName = () => `oldest_${process.pid}_${stores++}`
@@ -49,6 +51,18 @@ const drivers = {
       end: () => database.dropDatabase().finally(() => client.close()),
       createStore: ({ now, events }) =>
         migrated(mongoAdapter(database, { collectionPrefix: `${freshName()}_`, now, events })),
+    }
+  },
+
+  'better-sqlite3'() {
+    const databases = []
+    return {
+      end: () => databases.forEach((database) => database.close()),
+      createStore({ now, events }) {
+        const database = new Database(':memory:')
+        databases.push(database)
+        return migrated(sqliteAdapter(database, { now, events }))
+      },
     }
   },
 
