@@ -40,6 +40,13 @@ export async function serverBenchmarks() {
       }),
     },
     {
+      name: 'the SQLite adapter',
+      program: 'sqlite/run.mjs',
+      leastRows: null,
+      whyNot: null,
+      isRequired: false,
+    },
+    {
       name: 'hostile requests',
       program: 'http/hostile.mjs',
       leastRows: null,

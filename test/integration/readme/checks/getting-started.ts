@@ -12,6 +12,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import { until } from '../../../until.js'
 import { passingTests, run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
+import { withFile } from './sqlite.js'
 
 interface AppProgram {
   readonly createApp: (parts: { client: StorageObjectStore; storage: ObjectStorage }) => { app: Express }
@@ -77,10 +78,15 @@ const servesUploads: SnippetCheck = async (program) => {
   expect((await list(bob)).objects).toEqual([])
 }
 
-const servesAndSummarizes: SnippetCheck = async (program) => {
-  const { s3, summary } = await run<S3Program>(program)
+const serves: SnippetCheck = async (program) => {
+  const { s3 } = await run<S3Program>(program)
   const list = await s3.handler(new Request('http://app.test/api/s3/db/objects', { headers: ann }))
   expect(list.status).toBe(200)
+}
+
+const servesAndSummarizes: SnippetCheck = async (program) => {
+  await serves(program)
+  const { summary } = await run<S3Program>(program)
   expect(await summary('user:unknown')).toEqual({ bytes: 0, files: 0, reservedBytes: 0, deleted: 0 })
 }
 
@@ -188,6 +194,7 @@ const guardsOwnRoute: SnippetCheck = async (program) => {
 export const gettingStartedChecks: SnippetChecks = {
   'docs/getting-started.md#app.ts': servesUploads,
   'docs/getting-started.md#s3.ts': { onPostgres: servesAndSummarizes },
+  'docs/getting-started.md#sqlite-s3.ts': withFile(serves),
   'docs/getting-started.md#server.ts': { onPostgres: listens },
   'docs/getting-started.md#app.test.ts': passingTests(2),
   'docs/getting-started.md#existing-server.ts': servesBesideOtherExpressRoutes,

@@ -9,7 +9,7 @@ import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { uploadTo } from '../store-programs.js'
 
 /** Runs a check with a database file of its own, which `DATABASE_FILE` names. */
-const withFile =
+export const withFile =
   (check: (program: string, file: string) => Promise<void>): SnippetCheck =>
   async (program) => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-db-snippet-'))
@@ -47,7 +47,11 @@ interface NotesProgram {
   readonly saveNote: (file: string, scope: string, text: string, files: readonly string[]) => Promise<void>
 }
 
-const savesBothOrNeither = withFile(async (program, file) => {
+/** Expects that a function saves a note with its file, or neither. */
+async function expectBothOrNeither(
+  file: string,
+  save: (database: Database.Database, scope: string, files: readonly string[]) => Promise<void>,
+): Promise<void> {
   const database = new Database(file)
   const store = sqliteAdapter(database)
   await store.migrate()
@@ -58,18 +62,37 @@ const savesBothOrNeither = withFile(async (program, file) => {
     ...{ scope: 'ann', ...reference, declaredSize: 1, expiresAt, temporarySeconds: 60 },
   })
   await store.confirm({ ...reference, id, size: 1 })
-  const { saveNote } = await run<NotesProgram>(program)
-  await expect(saveNote(file, 'bob', 'a note', [id])).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
+  await expect(save(database, 'bob', [id])).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
   const notes = () => database.prepare('SELECT count(*) FROM notes').pluck().get()
   expect(notes()).toBe(0)
-  await saveNote(file, 'ann', 'a note', [id])
+  await save(database, 'ann', [id])
   expect(notes()).toBe(1)
   expect(await store.findActive(reference)).toMatchObject({ temporaryUntil: null })
   database.close()
+}
+
+const savesBothOrNeither = withFile(async (program, file) => {
+  const { saveNote } = await run<NotesProgram>(program)
+  await expectBothOrNeither(file, (_, scope, files) => saveNote(file, scope, 'a note', files))
+})
+
+interface NotesAtOnceProgram {
+  readonly saveNote: (
+    database: Database.Database,
+    scope: string,
+    text: string,
+    files: readonly string[],
+  ) => Promise<void>
+}
+
+const savesBothOrNeitherAtOnce = withFile(async (program, file) => {
+  const { saveNote } = await run<NotesAtOnceProgram>(program)
+  await expectBothOrNeither(file, (database, scope, files) => saveNote(database, scope, 'a note', files))
 })
 
 export const sqliteChecks: SnippetChecks = {
   'docs/sqlite.md#database.ts': keepsRecords,
   'docs/sqlite.md#node-database.ts': loadsBuiltIn,
   'docs/sqlite.md#save-note.ts': savesBothOrNeither,
+  'docs/sqlite.md#save-note-at-once.ts': savesBothOrNeitherAtOnce,
 }
