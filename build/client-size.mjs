@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
-const budget = { withoutUpload: 2816, withUpload: 10496, queue: 2304 }
+const budget = { withoutUpload: 2816, withUpload: 11264, queue: 2304 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = join(root, 'dist')

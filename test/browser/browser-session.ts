@@ -33,11 +33,14 @@ export async function openSession(
 }
 
 /** Returns a function that starts the session of a test, which ends with that test. */
-export function useBrowserSessions(browser: () => Browser): () => Promise<BrowserSession> {
+export function useBrowserSessions(
+  browser: () => Browser,
+  options?: ClientPageOptions,
+): () => Promise<BrowserSession> {
   let close: () => Promise<void>
   afterEach(() => close())
   return async () => {
-    const session = await openSession(browser())
+    const session = await openSession(browser(), options)
     close = session.close
     return session
   }

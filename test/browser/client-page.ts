@@ -33,6 +33,8 @@ export interface ClientPage {
   /** Requests to the API, such as `POST /multipart/list`. */
   readonly toAPI: readonly string[]
   usage(): Promise<object>
+  /** Rejects an upload that waits for its check. */
+  reject(upload: { readonly id: string; readonly key: string }, reason: string): Promise<unknown>
   /** Downloads an active object. */
   bytesOf(key: string): Promise<Buffer>
   /** Keeps the bucket from responding to these parts until the next call. */
@@ -52,6 +54,8 @@ export interface ClientPageOptions {
   readonly now?: () => Date
   /** The network of the browser. Default: the machine's. */
   readonly network?: NetworkNamespace
+  /** Whether uploads are checked before they are visible. */
+  readonly check?: boolean
   /** How many bytes a second the line to the bucket carries in that network. Default: any number. */
   readonly bytesPerSecond?: number
 }
@@ -65,6 +69,7 @@ export async function startClientPage({
   now = () => new Date(),
   network,
   bytesPerSecond,
+  check = false,
 }: ClientPageOptions = {}): Promise<ClientPage> {
   const script = await clientScript
   const objects = memoryAdapter({ now })
@@ -89,6 +94,7 @@ export async function startClientPage({
   const s3 = createS3Server({
     storage: memoryStorage({ baseURL: `${bucketServer.url}/api/s3/_storage`, now }),
     bucket: 'files',
+    routes: { default: { check } },
     now,
     plugins: [
       db({
@@ -146,6 +152,7 @@ export async function startClientPage({
     partsStored,
     partsSent,
     toAPI,
+    reject: ({ id, key }, reason) => s3.files.reject({ key, attemptId: id, reason }),
     async bytesOf(key) {
       const query = new URLSearchParams({ key }).toString()
       const headers = { 'x-user': 'ada' }

@@ -1,4 +1,5 @@
 import { describe } from 'vitest'
+import { checkedFiles } from './checked-file.js'
 import { findChromium, useBrowser } from './chromium.js'
 import { keptUploads } from './kept-upload.js'
 import { multipartUploads } from './multipart-upload.js'
@@ -15,6 +16,7 @@ describe.skipIf(executablePath === null)('a browser', () => {
   xhrUploads(browser)
   multipartUploads(browser)
   keptUploads(browser)
+  checkedFiles(browser)
   queuesOfFiles(browser)
   pagesOfPictures(browser)
   servedTypes(browser)

@@ -1,6 +1,7 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import type { CallOptions } from '../call-options.js'
 import { isCode, isPause, type S3ClientError, withoutResponse } from '../client-error.js'
+import { rememberSent } from './checked-uploads.js'
 import { type Failure, inOneTab, type KeptAttempt, type Slot } from './kept-attempts.js'
 import { statusOf, isTransient, retry, throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
@@ -34,8 +35,14 @@ const COMPLETION_SECONDS = 600
 
 /** Returns the API calls for a started attempt. `sign` and `list` are for uploads in parts. */
 export function attemptCalls(
-  { request }: Slot,
-  { object: { bucket, key, id }, uploadId, failure }: KeptAttempt,
+  { request }: Pick<Slot, 'request'>,
+  {
+    object: { bucket, key, id },
+    uploadId,
+    failure,
+  }: Pick<KeptAttempt, 'uploadId' | 'failure'> & {
+    readonly object: Pick<DbClientObject, 'bucket' | 'key' | 'id'>
+  },
 ) {
   const ids = { bucket, key, id, uploadId }
   return {
@@ -140,11 +147,13 @@ export async function conclude(
   try {
     const object = await send()
     slot.clear()
+    if (object.checking) await rememberSent(transfer, attempt)
     return object
   } catch (error) {
     if (slot.isTaken()) throw error
     if (hasEnded(error)) {
       slot.clear()
+      if (isCode(error, 'UPLOAD_REJECTED')) await rememberSent(transfer, attempt)
       throw error
     }
     attempt.failure = failureOf(error)

@@ -18,7 +18,6 @@ import { digestOf, readPart } from './read.js'
 import { onPage } from './page-events.js'
 import { isTransient, retry, statusOf, throwIfAborted } from './retry.js'
 import { severalAtOnce, type Transfer } from './transfer.js'
-import { identityOf } from './upload-request.js'
 
 /** How long the first URLs of an upload may take, in milliseconds. */
 const UNTIL_SIGNED = 60_000
@@ -31,8 +30,7 @@ export async function uploadInParts(
   transfer: Transfer,
   settleOthers: () => Promise<void>,
 ): Promise<DbClientObject> {
-  const { file, uploadRequest, kept } = transfer
-  const identity = identityOf(file, uploadRequest)
+  const { kept, identity } = transfer
   for (const slot of kept.slots()) {
     const object = await inOneTab(slot, async () => {
       const attempt = resumableIn(slot, identity)

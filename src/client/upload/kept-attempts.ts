@@ -65,6 +65,27 @@ const PAGE = Math.random()
 /** Used where `localStorage` is missing, forbidden or full. Lasts as long as the page. */
 const inMemory = new Map<string, string>()
 
+export const textAt = (name: string) => quietly(() => inMemory.get(name) || storage().getItem(name))
+
+/** Stores a text, or the shorter one if there is no room for it. */
+export function writeText(name: string, text: string, shorter = () => text): void {
+  inMemory.set(name, text)
+  quietly(() => {
+    storage().removeItem(name)
+    try {
+      storage().setItem(name, text)
+    } catch {
+      storage().setItem(name, shorter())
+    }
+    inMemory.delete(name)
+  })
+}
+
+export function clearText(name: string): void {
+  inMemory.delete(name)
+  quietly(() => storage().removeItem(name))
+}
+
 export type KeptAttempts = ReturnType<typeof keptAttempts>
 
 /**
@@ -76,10 +97,11 @@ export type KeptAttempts = ReturnType<typeof keptAttempts>
 export function keptAttempts(context: UploadContext) {
   const { base, request, account: option } = context
   const account = accountOf(option)
-  const prefix = `@svc/db attempt ${JSON.stringify([base, account])} `
+  const owner = JSON.stringify([base, account])
+  const prefix = `@svc/db attempt ${owner} `
   const isCurrent = () => accountOf(option) === account
   const slotOf = (name: string): Slot => {
-    const text = () => quietly(() => inMemory.get(name) || storage().getItem(name))
+    const text = () => textAt(name)
     const read = (): StoredAttempt | null => {
       // JSON.parse reads `null` as the text.
       const attempt = quietly(() => JSON.parse(text()!) as StoredAttempt | null)
@@ -99,28 +121,18 @@ export function keptAttempts(context: UploadContext) {
       isLocked: () => locked.has(name),
       isTaken: () => (read() || { page: PAGE }).page !== PAGE,
       write(attempt) {
-        const text = JSON.stringify({ ...attempt, page: PAGE })
-        inMemory.set(name, text)
-        quietly(() => {
-          storage().removeItem(name)
-          try {
-            storage().setItem(name, text)
-          } catch {
-            // There is no room for the digests. Then the attempt can only be ended.
-            storage().setItem(name, JSON.stringify({ ...attempt, page: PAGE, digests: 0 }))
-          }
-          inMemory.delete(name)
-        })
+        const textWith = (digests: unknown) => JSON.stringify({ ...attempt, page: PAGE, digests })
+        // Without room for the digests, the attempt can only be ended.
+        writeText(name, textWith(attempt.digests), () => textWith(0))
       },
-      clear() {
-        inMemory.delete(name)
-        quietly(() => storage().removeItem(name))
-      },
+      clear: () => clearText(name),
     }
   }
   return {
     prefix,
     account,
+    /** Where the uploads that wait for their check are remembered. */
+    checked: `@svc/db checked ${owner}`,
     /** Whether the account is still signed in. Throws what the application's function throws, as a `NETWORK_ERROR`. */
     isCurrent,
     slots: () => storedNames(prefix).map(slotOf),

@@ -11,6 +11,8 @@ export interface Transfer extends UploadContext {
   readonly put: PutBytes
   readonly file: Blob
   readonly uploadRequest: UploadRequest
+  /** See `identityOf`. */
+  readonly identity: string | false
   readonly progress: ReportSent
   readonly phase: ReturnType<typeof trackPhase>
   readonly signal: AbortSignal

@@ -1,8 +1,10 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { type CallOptions, limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
+import { askChecked } from './ask-checked.js'
 import { attemptCalls, END_LIMIT, endAttempt, isGone, isOver, isWhole, loadedOf } from './attempt.js'
 import { trafficOf } from './begin.js'
+import { checkedUploads, rememberChecked, replaceChecked } from './checked-uploads.js'
 import {
   inOneTab,
   type KeptAttempt,
@@ -47,12 +49,13 @@ export function settleChanged(kept: KeptAttempts): Promise<SettledUploads> {
   return settle(kept, true)
 }
 
-function settle({ prefix, slots }: KeptAttempts, onlyChanged?: boolean): Promise<SettledUploads> {
+function settle(kept: KeptAttempts, onlyChanged?: boolean): Promise<SettledUploads> {
+  const { prefix, slots } = kept
   const settleAll = async () => {
     const counts = { confirmed: 0, ended: 0, kept: 0 }
     const isWanted = (slot: Slot) => !onlyChanged || resumable.get(slot.name) !== slot.text()
     await severalAtOnce(slots().filter(isWanted), async (slot) => {
-      counts[await settleSlot(slot)] += 1
+      counts[await settleSlot(kept, slot)] += 1
     })
     return counts
   }
@@ -62,7 +65,7 @@ function settle({ prefix, slots }: KeptAttempts, onlyChanged?: boolean): Promise
   return run
 }
 
-async function settleSlot(slot: Slot): Promise<keyof SettledUploads> {
+async function settleSlot(kept: KeptAttempts, slot: Slot): Promise<keyof SettledUploads> {
   const attempt = slot.read()
   if (!attempt) {
     slot.clear()
@@ -75,8 +78,9 @@ async function settleSlot(slot: Slot): Promise<keyof SettledUploads> {
       // Browsers print refusals as errors, so the server is asked to confirm only what may be complete. An upload in parts that is not
       // known to be the same file in all of them must not be.
       if (isWhole(attempt)) {
-        await finish(END_LIMIT)
+        const { checking } = await finish(END_LIMIT)
         slot.clear()
+        if (checking) rememberChecked(kept, attempt.identity, attempt)
         return 'confirmed'
       }
       if (attempt.identity) {
@@ -87,6 +91,7 @@ async function settleSlot(slot: Slot): Promise<keyof SettledUploads> {
     } catch (error) {
       if (isOver(error, attempt) && slot.isCurrent()) {
         slot.clear()
+        if (isCode(error, 'UPLOAD_REJECTED')) rememberChecked(kept, attempt.identity, attempt)
         return 'ended'
       }
       if (attempt.identity || !isCode(error, 'UPLOAD_MISMATCH', 'QUOTA_EXCEEDED')) return 'kept'
@@ -96,14 +101,17 @@ async function settleSlot(slot: Slot): Promise<keyof SettledUploads> {
   return object ? 'confirmed' : slot.read() ? 'kept' : 'ended'
 }
 
-/** An interrupted upload. Uploading the same file with the same options resumes it. */
+/**
+ * An interrupted upload, or one that waits for its check (`object.checking`). Uploading the same file with the same options resumes it,
+ * or resolves to the object that waits.
+ */
 export interface UnfinishedUpload {
   readonly filename: string
   /** Bytes of the whole file. */
   readonly size: number
   /** Bytes that the bucket already has, as far as this browser knows. */
   readonly loaded: number
-  /** The pending object, as it was when the upload started. */
+  /** The pending object, as it was when the upload started, or with `checking` once its bytes have arrived. */
   readonly object: DbClientObject
   /**
    * Ends the upload, which releases its quota. If the server can't be reached, a later upload or `settleUploads()` does. Does
@@ -112,14 +120,27 @@ export interface UnfinishedUpload {
   readonly discard: (options?: CallOptions) => Promise<void>
 }
 
-/** Implements `api.unfinishedUploads`: returns the attempts that can be resumed, oldest first. */
+/**
+ * Implements `api.unfinishedUploads`: returns the attempts that can be resumed, and those that wait for their check, oldest first.
+ */
 export async function unfinishedUploads(
   context: UploadContext,
   options: CallOptions = {},
 ): Promise<UnfinishedUpload[]> {
   return limited(options, async (signal) => {
     const found: UnfinishedUpload[] = []
-    await severalAtOnce(keptAttempts(context).slots(), async (slot) => {
+    const kept = keptAttempts(context)
+    await severalAtOnce(checkedUploads(kept), async (upload) => {
+      const object = await askChecked(context, kept, upload, { signal }).catch(unlessRejected)
+      if (!object) return
+      const { filename, size } = object as Required<DbClientObject>
+      const discard = async (options: CallOptions = {}) => {
+        await limited(options, () => endAttempt(kept.newSlot(), { object, until: 0, digests: [] }))
+        replaceChecked(kept, object.id)
+      }
+      found.push({ filename, size, loaded: size, object, discard })
+    })
+    await severalAtOnce(kept.slots(), async (slot) => {
       const attempt = slot.read()
       if (!attempt || !attempt.identity || attempt.aborted || (await mayBeInProgress(slot, attempt))) return
       try {
@@ -139,6 +160,11 @@ export async function unfinishedUploads(
     })
     return found.sort((one, other) => (one.object.id < other.object.id ? -1 : 1))
   })
+}
+
+/** Ignores that an upload has failed its check. */
+function unlessRejected(error: unknown): undefined {
+  if (!isCode(error, 'UPLOAD_REJECTED')) throw error
 }
 
 /** Ends an attempt, unless it is over, or an upload or another tab works on it. */

@@ -1,6 +1,7 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
 import { isCode, withoutResponse } from '../client-error.js'
+import { checkedBefore } from './ask-checked.js'
 import { END_LIMIT } from './attempt.js'
 import { beginInLine, trafficOf } from './begin.js'
 import { uploadInParts } from './in-parts.js'
@@ -13,6 +14,7 @@ import { choosePut } from './transport.js'
 import { settleChanged } from './unfinished.js'
 import {
   createUploadRequest,
+  identityOf,
   MULTIPART_MIN_SIZE,
   type UploadContext,
   type UploadOptions,
@@ -47,6 +49,7 @@ export async function upload(
         put: choosePut(context, file),
         file: isSmall ? bytes : file,
         uploadRequest,
+        identity: identityOf(file, uploadRequest),
         progress,
         phase,
         signal,
@@ -60,7 +63,10 @@ export async function upload(
           // The path is unknown, because multipart uploads are turned off at the server.
           if (!isCode(error, 'NOT_FOUND')) throw error
         })
-      const object = (await (isSmall ? settleOthers() : inParts())) || (await uploadInOnePut(transfer))
+      const object =
+        (await checkedBefore(transfer)) ||
+        (await (isSmall ? settleOthers() : inParts())) ||
+        (await uploadInOnePut(transfer))
       if (!isCode(signal.reason, 'TIMEOUT')) progress(Infinity)
       return object
     } catch (error) {
