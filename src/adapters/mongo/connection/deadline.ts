@@ -69,20 +69,19 @@ function timeoutError(
   lastError: unknown,
 ): StorageError {
   const seconds = `${timeout / 1000} s`
-  const unreachable = isWriteConflict(lastError) ? null : whyUnreachable()
-  const reason = isWriteConflict(lastError)
-    ? `Other transactions blocked this call for ${seconds}, or one that another program left open: ` +
-      'MongoDB ends those after transactionLifetimeLimitSeconds.'
-    : unreachable
-      ? `${unreachable.message} The call waited for ${seconds}.`
+  const wasBlocked = isWriteConflict(lastError)
+  // What the driver knows now counts more than an error from before the server went away.
+  const unreachable = whyUnreachable()
+  const reason = unreachable
+    ? `${unreachable.message} The call waited for ${seconds}.`
+    : wasBlocked
+      ? `Other transactions blocked this call for ${seconds}, or one that another program left open: ` +
+        'MongoDB ends those after transactionLifetimeLimitSeconds.'
       : `MongoDB did not respond within ${seconds}. It hangs, or too few members are left for a majority.`
   const message = writes ? `${reason} ${OUTCOME_UNKNOWN}` : reason
   const retryable = unreachable?.retryable === false ? { retryable: false as const } : {}
-  return new StorageError('DATABASE_UNAVAILABLE', {
-    message,
-    cause: lastError ?? unreachable?.cause,
-    ...retryable,
-  })
+  const cause = (wasBlocked ? unreachable?.cause : undefined) ?? lastError ?? unreachable?.cause
+  return new StorageError('DATABASE_UNAVAILABLE', { message, cause, ...retryable })
 }
 
 /** What a caller has to know if a write fails without a response. */
