@@ -46,9 +46,16 @@ const installed = (path: string) =>
 describe('the tarball', () => {
   it('contains only the built entries, the command and the documentation', () => {
     const classicManifests = classicFolders.map((name) => `${name}/package.json`)
-    const others = ['CHANGELOG', 'CONTRIBUTING', 'BENCHMARKS', 'README', 'SECURITY', 'UPGRADING'].map(
-      (name) => `${name}.md`,
-    )
+    const pages = [
+      'CHANGELOG',
+      'CODE_OF_CONDUCT',
+      'CONTRIBUTING',
+      'BENCHMARKS',
+      'README',
+      'SECURITY',
+      'UPGRADING',
+    ]
+    const others = pages.map((name) => `${name}.md`)
     const files = [
       'dist/cli.js',
       'package.json',

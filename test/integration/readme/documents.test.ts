@@ -50,8 +50,8 @@ describe.each(documents)('$path', (from) => {
   })
 
   it('has code blocks only in known languages', () => {
-    // `ts` and `js` are compiled and run, and so is `sql`; long tests run `cjs`, `jsx` and `mjs`. The others show commands, output and diagrams.
-    const known = ['ts', 'js', 'cjs', 'jsx', 'mjs', 'sh', 'sql', 'text', 'json', 'mermaid']
+    // `ts` and `js` are compiled and run, and so is `sql`; long tests run `cjs`, `jsx` and `mjs`. The others show commands and output.
+    const known = ['ts', 'js', 'cjs', 'jsx', 'mjs', 'sh', 'sql', 'text', 'json']
     const unknown = from.blocks.filter(({ language }) => !known.includes(language))
     expect(unknown.map(({ language, line }) => `line ${line}: "${language}"`)).toEqual([])
   })

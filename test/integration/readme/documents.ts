@@ -30,6 +30,7 @@ export function readDocuments(): Document[] {
     'CONTRIBUTING.md',
     'UPGRADING.md',
     'SECURITY.md',
+    'CODE_OF_CONDUCT.md',
     ...docs.map((name) => `docs/${name}`),
   ]
   return paths
