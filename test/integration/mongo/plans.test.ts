@@ -9,6 +9,7 @@ import { watchedClient, type WireCommand } from './watched-client.js'
 
 const ROWS = 1500
 const PAGE = 50
+const PORTION = 100
 const MANY_SCOPES = 160
 /** Number of active objects in a bucket whose names are storage keys, and in one whose names are keys. */
 const NAMES = 300
@@ -139,7 +140,8 @@ describeMongo('query plans', (url) => {
         const [command] = take()
         await expectIndexes(db, command!)
         expect(await keysExamined(db, command!)).toBeLessThanOrEqual(PAGE + 2)
-        for (const { key } of page) keys.add(key)
+        // Other tests have left some, in other scopes.
+        for (const { key, scope } of page) if (scope === ENDS) keys.add(key)
         after = page.length < PAGE ? undefined : page.at(-1)
       } while (after !== undefined)
       expect(keys.size).toBe(all)
@@ -227,7 +229,7 @@ describeMongo('query plans', (url) => {
     beforeAll(async () => {
       await events.migrate()
       for (let i = 0; i < 200; i++) await activate(events, 'one of many events')
-      await Promise.all(Array.from({ length: 500 }, (_, i) => activate(events, `key ${i}`)))
+      await inPortions(500, (i) => activate(events, `key ${i}`))
     })
     afterAll(() => eventsDb.dropDatabase())
 
@@ -352,6 +354,13 @@ async function activate(store: StorageObjectStore, key: string, more: object = {
   return store.confirm({ ...at(key), size: 5, ...more })
 }
 
+/** Writes for each of these numbers, some at once: on a busy machine, all at once would wait for longer than a call may take. */
+async function inPortions(count: number, write: (i: number) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < count; from += PORTION) {
+    await Promise.all(Array.from({ length: Math.min(PORTION, count - from) }, (_, i) => write(from + i)))
+  }
+}
+
 /** Creates keys that are active, being replaced or removed, many of them with the same expiry. */
 async function fill(store: StorageObjectStore): Promise<void> {
   await store.migrate()
@@ -366,15 +375,13 @@ async function fill(store: StorageObjectStore): Promise<void> {
       route: i % 37 === 0 ? 'rare' : 'common',
       storageKey: createAttemptId(),
     })
-  await Promise.all(
-    Array.from({ length: ROWS }, async (_, i) => {
-      const key = `key ${i}`
-      await reserve(key, i)
-      await store.confirm({ bucket: 'bucket', key, size: i, scope: 'full' })
-      if (i % 2 === 0) await store.remove({ bucket: 'bucket', key, scope: 'full' })
-      if (i % 4 < 2) await reserve(key, i)
-    }),
-  )
+  await inPortions(ROWS, async (i) => {
+    const key = `key ${i}`
+    await reserve(key, i)
+    await store.confirm({ bucket: 'bucket', key, size: i, scope: 'full' })
+    if (i % 2 === 0) await store.remove({ bucket: 'bucket', key, scope: 'full' })
+    if (i % 4 < 2) await reserve(key, i)
+  })
   await fillEnds(store)
 }
 
@@ -384,16 +391,14 @@ async function fillEnds(store: StorageObjectStore): Promise<void> {
     const { id } = await reserve(store, key, { scope: ENDS, ...terms })
     return store.confirm({ ...at(key), id, scope: ENDS, size: 5 })
   }
-  await Promise.all(
-    Array.from({ length: ENDED }, async (_, i) => {
-      // Many have the same date.
-      const seconds = 3600 + (i % 3)
-      await upload(`temporary ${i}`, { temporarySeconds: seconds })
-      if (i % 2) await upload(`temporary ${i}`, { temporarySeconds: seconds })
-      await upload(`arrived ${i}`, { checkSeconds: seconds })
-      await store.reject(await upload(`rejected ${i}`, { checkSeconds: seconds }))
-    }),
-  )
+  await inPortions(ENDED, async (i) => {
+    // Many have the same date.
+    const seconds = 3600 + (i % 3)
+    await upload(`temporary ${i}`, { temporarySeconds: seconds })
+    if (i % 2) await upload(`temporary ${i}`, { temporarySeconds: seconds })
+    await upload(`arrived ${i}`, { checkSeconds: seconds })
+    await store.reject(await upload(`rejected ${i}`, { checkSeconds: seconds }))
+  })
 }
 
 const BUCKETS = [
@@ -404,15 +409,13 @@ const BUCKETS = [
 /** Creates objects in several scopes and two buckets, half of which are being replaced. */
 async function fillNames(store: StorageObjectStore): Promise<void> {
   await store.migrate()
-  await Promise.all(
-    Array.from({ length: NAMES }, async (_, i) => {
-      for (const { bucket, storageKey } of BUCKETS) {
-        const named = { bucket, key: `with ${i}`, scope: `scope ${i % MANY_SCOPES}` }
-        await activate(store, named.key, { ...named, storageKey: storageKey(`${i}`) })
-        if (i % 2) await reserve(store, named.key, { ...named, storageKey: storageKey(`${i} again`) })
-      }
-    }),
-  )
+  await inPortions(NAMES, async (i) => {
+    for (const { bucket, storageKey } of BUCKETS) {
+      const named = { bucket, key: `with ${i}`, scope: `scope ${i % MANY_SCOPES}` }
+      await activate(store, named.key, { ...named, storageKey: storageKey(`${i}`) })
+      if (i % 2) await reserve(store, named.key, { ...named, storageKey: storageKey(`${i} again`) })
+    }
+  })
 }
 
 async function explain(db: Db, { name, command }: WireCommand): Promise<Document> {
