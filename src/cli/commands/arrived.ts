@@ -25,14 +25,21 @@ export function addArrived(cli: Cli): void {
     .option('--limit <number>', 'maximum number of uploads (default: all)', positiveInteger)
     .option('--reject <id>', 'reject the upload with this id, instead of listing. cleanUp removes its bytes')
     .option('--reason <text>', 'why it is rejected, for its owner (default: none)')
-    .action((options: ArrivedOptions) =>
-      cli.withDatabase((session) => {
-        const { reject: id, reason } = options
-        if (id !== undefined) return reject(session, id, options)
-        if (reason !== undefined) throw new UsageError('--reason needs --reject.')
-        return listArrived(session, options)
-      }),
-    )
+    .action((options: ArrivedOptions) => {
+      const { reject: id } = options
+      const misuse = misuseOf(options)
+      if (misuse !== null) return cli.run(() => Promise.reject(new UsageError(misuse)))
+      return cli.withDatabase((session) =>
+        id === undefined ? listArrived(session, options) : reject(session, id, options),
+      )
+    })
+}
+
+/** Returns what is wrong with the options, if they are. */
+function misuseOf({ reject: id, reason, limit }: ArrivedOptions): string | null {
+  if (id === undefined) return reason === undefined ? null : '--reason needs --reject.'
+  if (!isAttemptId(id)) return '--reject must be the id of an upload, as it is listed.'
+  return limit === undefined ? null : "--limit can't be combined with --reject."
 }
 
 async function listArrived(session: Session, { scope, limit }: ArrivedOptions): Promise<ExitCode> {
@@ -49,7 +56,6 @@ async function reject(
   id: string,
   { scope, reason }: ArrivedOptions,
 ): Promise<ExitCode> {
-  if (!isAttemptId(id)) throw new UsageError('--reject must be the id of an upload, as it is listed.')
   try {
     const found = await store.findById({ id, scope })
     if (found === null) throw new StorageError('OBJECT_NOT_FOUND')

@@ -16,6 +16,8 @@ export interface CheckReport {
   rejected(row: StorageObject): void
   /** Reports an upload that has waited for long, once. Returns `false` if it has to wait for a later report. */
   waiting(row: StorageObject): boolean
+  /** The last attempt that the latest run has looked at; `null`: the next one begins with the first. */
+  lookedUpTo: StorageObject | null
 }
 
 /** Creates the reports of one process: at most ten a minute. */
@@ -33,6 +35,7 @@ export function createCheckReport(report: Report, now: () => Date): CheckReport 
   }
 
   return {
+    lookedUpTo: null,
     rejected: (row) => void tell(`${waitingSince(row)} The time for its check is over, so it was rejected.`),
     waiting(row) {
       if (told.get(row.id)) return true

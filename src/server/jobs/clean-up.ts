@@ -18,7 +18,7 @@ import {
   type JobContext,
   type JobOptions,
 } from './job.js'
-import { overdue, rejectOverdue } from './overdue-checks.js'
+import { rejectOverdue, reportWaiting } from './overdue-checks.js'
 import { lookForCleanUp, settleDueLeftover, type SettledLeftover } from './leftover.js'
 import { PAGE_SIZE, pagesOf } from './pages.js'
 
@@ -118,6 +118,8 @@ export async function runCleanUp(
     isEndedBy: () => false,
   })
 
+  const isServed = ({ bucket }: StorageObject) => unknownBucket(context, bucket) === null
+
   function isKnown({ bucket }: { readonly bucket: string }): boolean {
     const error = unknownBucket(context, bucket)
     if (error && !reported.has(bucket)) report(error, { operation: JOB })
@@ -160,15 +162,12 @@ export async function runCleanUp(
   )
 
   await settleAll<StorageObject, SettledReservation>(
-    overdue(
-      pagesOf((after) => records.objects.listArrived({ limit, after })),
-      start,
-      context.checkReport,
-    ),
+    pagesOf((after) => records.objects.listArrived({ dueBefore: start, limit, after })),
     reservations,
     (row) => rejectOverdue(context, row),
     namedReservation,
   )
+  if (!signal?.aborted) await reportWaiting(records.objects, isServed, start, context.checkReport)
 
   const temporary = { removed: 0, kept: 0, failed: 0 }
   /** Ends the objects of a page in one call, and settles each. */

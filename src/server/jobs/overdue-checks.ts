@@ -1,30 +1,35 @@
 import { StorageError } from '../../core/errors.js'
+import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type { SettledReservation } from '../attempts/settle.js'
 import { rejectArrived, type VerdictContext } from '../attempts/verdicts.js'
 import { secondsAfter } from '../url-terms.js'
 import { CHECK, type CheckReport } from './check-report.js'
+import { PAGE_SIZE } from './pages.js'
 
 /** Uploads that have waited for their check for so many seconds are reported. */
 const LONG_WAIT_SECONDS = 3600
 
 const NO_VERDICT = 'no verdict'
 
-/** Yields the arrived attempts whose time is over. `pages` has those first. Reports others that have waited for long. */
-export async function* overdue(
-  pages: AsyncIterable<readonly StorageObject[]>,
+/**
+ * Reports arrived attempts that have waited for long. Each run looks at one page and the next run goes on behind it, so the cost stays
+ * the same however many wait.
+ */
+export async function reportWaiting(
+  objects: Pick<StorageObjectStore, 'listArrived'>,
+  isKnown: (row: StorageObject) => boolean,
   now: Date,
   report: CheckReport,
-): AsyncGenerator<readonly StorageObject[], void> {
+): Promise<void> {
   const since = secondsAfter(now, -LONG_WAIT_SECONDS)
-  for await (const page of pages) {
-    const isOver = ({ expiresAt }: StorageObject) => expiresAt !== null && expiresAt <= now
-    yield page.filter(isOver)
-    for (const row of page) {
-      const isLate = !isOver(row) && row.arrivedAt !== null && row.arrivedAt <= since
-      if (isLate && !report.waiting(row)) return
-    }
+  const rows = await objects.listArrived({ limit: PAGE_SIZE, after: report.lookedUpTo })
+  for (const row of rows) {
+    const isLate = row.arrivedAt !== null && row.arrivedAt <= since && isKnown(row)
+    if (isLate && !report.waiting(row)) return
+    report.lookedUpTo = row
   }
+  if (rows.length < PAGE_SIZE) report.lookedUpTo = null
 }
 
 /** Rejects an attempt that had no verdict in time. Changes nothing if the database fails. */

@@ -106,8 +106,13 @@ describePostgres('svc-db arrived', (url) => {
   it.each([
     ['an id that is none', ['--reject', 'a.txt'], '--reject must be the id of an upload'],
     ['a reason without an id', ['--reason', 'No.'], '--reason needs --reject'],
-  ])('refuses %s', async (_what, args, message) => {
-    const ran = await run(...args)
+    [
+      'a limit of what it rejects',
+      ['--limit', '1', '--reject', '019b7d00-0000-7000-8000-000000000001'],
+      "--limit can't",
+    ],
+  ])('refuses %s before it connects', async (_what, args, message) => {
+    const ran = await command.run(['arrived', ...args], { DATABASE_URL: 'postgres://127.0.0.1:1/files' })
     expect(ran).toMatchObject({ exitCode: 2, stdout: '' })
     expect(ran.stderr).toContain(message)
   })

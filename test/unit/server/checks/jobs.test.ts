@@ -104,6 +104,29 @@ describe('cleanUp', () => {
     expect(await service.objects.countByScope(OWNER)).toBe(0)
   })
 
+  it('looks at a thousand waiting uploads a run, and goes on behind them in the next one', async () => {
+    const service = checkedService()
+    const at = { scope: OWNER, bucket: BUCKET, declaredSize: 1 }
+    const terms = { checkSeconds: 7200, expiresAt: service.clock.in(HOUR) }
+    for (let index = 0; index <= 1000; index++) {
+      const named = { ...at, key: `${index}`, storageKey: `${index}~` }
+      const { id } = await service.objects.reserve({ ...named, ...terms })
+      await service.objects.confirm({ ...named, id, size: 1 })
+    }
+    const seen: string[] = []
+    around(service.objects, 'listArrived', (list) => async (input) => {
+      const rows = await list(input)
+      seen.push(...rows.map(({ id }) => id))
+      return rows
+    })
+    for (const count of [1000, 1001, 2001]) {
+      await cleanUp(service.s3)
+      expect(seen).toHaveLength(count)
+    }
+    expect(new Set(seen.slice(0, 1001)).size).toBe(1001)
+    expect(await told(service)).toEqual([])
+  })
+
   it('marks a late arrival as confirmed, and passes over what has arrived', async () => {
     const service = checkedService({ pendingTtlSeconds: 3600 })
     const { object } = await sent(uploads[0]!, service.as(OWNER), { route: 'docs' })
