@@ -60,14 +60,17 @@ export function describeCheckedDoors(serve: Serve, open = openWithEvents): void 
       let baseURL: string
       let attempt: DbClientObject
       let older: StorageObject | null = null
+      let signedBefore: string | null = null
       const send = (request: string, as: string | null = OWNER, json?: object) =>
         exchange(baseURL, { request, as, ...(json && { json }) })
 
       beforeAll(async () => {
         baseURL = await serve(s3)
         const file = { filename: 'a.txt', contentType: 'text/plain' }
-        if (isReplacement)
+        if (isReplacement) {
           older = await s3.files.put({ ...file, scope: OWNER, body: new Uint8Array(3).fill(OLD) })
+          signedBefore = (await s3.files.downloadURL({ key: older.key })).url
+        }
         const begun = (await send('POST /upload', OWNER, { ...file, size: 3 })).json as {
           object: DbClientObject
           upload: { url: string; headers: Record<string, string> }
@@ -153,6 +156,10 @@ export function describeCheckedDoors(serve: Serve, open = openWithEvents): void 
         }
       })
 
+      it('is not what a URL shows that was signed before', async () => {
+        if (signedBefore !== null) expect(await behind(signedBefore)).toBe('old')
+      })
+
       it('is what guards of own routes show', async () => {
         const request = new Request('http://app.test', { headers: { [USER_HEADER]: OWNER } })
         for (const status of ['active', 'any'] as const) {
@@ -187,6 +194,13 @@ export function describeCheckedDoors(serve: Serve, open = openWithEvents): void 
         }
         const changed = await send(`PATCH /db/object?${id}`, OWNER, { filename: 'b.txt' })
         expect(changed.status).toBe(byId ? 200 : 404)
+        const byKey = await send(`PATCH /db/object?${key}`, OWNER, { filename: 'c.txt' })
+        expect(byKey.status).toBe(visible ? 200 : 404)
+        if (isWaiting) expect((await store.findPending(attempt))!.filename).toBe('a.txt')
+        const pending = (await send('GET /db/objects?status=pending')).json as { objects: DbClientObject[] }
+        expect(pending.objects).toEqual(
+          isWaiting ? [expect.objectContaining({ id: attempt.id, checking: true })] : [],
+        )
       })
 
       if (moment !== 'before the verdict') return

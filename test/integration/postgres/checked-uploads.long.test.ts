@@ -11,7 +11,7 @@ describePostgres('checked uploads', (url) => {
   })
 
   it('verdicts and jobs at once show and lose nothing', async () => {
-    await checkRaces(50, async ({ now }) => {
+    await checkRaces(200, async ({ now }) => {
       const schema = freshSchema()
       schemas.push(schema)
       const store = postgresAdapter(pool, { schema, events: true, now })

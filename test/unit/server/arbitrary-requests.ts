@@ -1,7 +1,7 @@
 import { ERROR_CODES, StorageError } from '@svc/db'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { bytesOfSize, ORIGIN, startService } from './service.js'
+import { BASE, bytesOfSize, ORIGIN, startService } from './service.js'
 
 const paths = [
   ...[
@@ -41,15 +41,18 @@ function percentEncoded(value: string): string {
 }
 
 interface Known {
-  readonly key: string
-  readonly id: string
+  readonly keys: readonly string[]
+  readonly ids: readonly string[]
   readonly url: string
 }
 
 /** Bodies with known field names and arbitrary values. Some refer to existing objects. */
-function bodyFor({ key, id }: Known) {
+function bodyFor({ keys, ids }: Known) {
   const value = fc.oneof(
-    { weight: 2, arbitrary: fc.constantFrom<unknown>(key, id, 'text/plain', 'default', 3, 0, null) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom<unknown>(...keys, ...ids, 'text/plain', 'default', 'checked', 3, 0, null),
+    },
     text,
     fc.jsonValue(),
   )
@@ -87,11 +90,23 @@ const header = fc.tuple(
 
 /** Sends arbitrary requests, and expects no 5xx, no hang, and only error messages of the library. */
 export async function sendArbitraryRequests(numRuns: number): Promise<void> {
-  const service = startService({ quota: { maxBytes: 2 ** 40, maxFiles: 10_000 } })
+  const service = startService({
+    quota: { maxBytes: 2 ** 40, maxFiles: 10_000 },
+    routes: { default: {}, checked: { check: true } },
+  })
   const owner = service.as('user:1')
-  const object = await owner.upload()
-  const { upload } = await owner.begun()
-  const known: Known = { ...object, url: upload.url }
+  const object = await owner.upload({ route: 'default' })
+  const [waiting, rejected] = [
+    await owner.upload({ route: 'checked' }),
+    await owner.upload({ route: 'checked' }),
+  ]
+  await service.s3.files.reject({ key: rejected.key, attemptId: rejected.id, reason: 'no' })
+  const { upload } = await owner.begun({ route: 'default' })
+  const known: Known = {
+    keys: [object, waiting, rejected].map(({ key }) => key),
+    ids: [object, waiting, rejected].map(({ id }) => id),
+    url: upload.url,
+  }
 
   const request = fc
     .record({
@@ -136,6 +151,61 @@ export async function sendArbitraryRequests(numRuns: number): Promise<void> {
   )
   expect(service.reported).toEqual([])
   expect(await service.objects.checkUsage()).toEqual([])
+}
+
+/** Calls the server's functions for checked uploads with arbitrary input, and expects only refusals that name what is wrong. */
+export async function callWithArbitraryInput(numRuns: number): Promise<void> {
+  const service = startService({
+    routes: { checked: { check: true } },
+    storage: (memory) => ({ ...memory, baseURL: `${BASE}/_storage` }),
+  })
+  const waiting = await service.as('user:1').upload()
+  const { objects } = service
+  const { files } = service.s3
+  const calls = {
+    'files.accept': files.accept.bind(files),
+    'files.reject': files.reject.bind(files),
+    'files.get': files.get.bind(files),
+    'files.downloadURL': files.downloadURL.bind(files),
+    'store.reject': objects.reject.bind(objects),
+    'store.listArrived': objects.listArrived.bind(objects),
+  } as Readonly<Record<string, (input: never) => Promise<unknown>>>
+  const names = [
+    'key',
+    'bucket',
+    'attemptId',
+    'id',
+    'scope',
+    'reason',
+    'contentType',
+    'arrived',
+    'dueBefore',
+    'limit',
+  ]
+  const value = fc.oneof(
+    fc.constantFrom<unknown>(waiting.key, waiting.id, true, null, undefined, new Date(0), new Date(NaN)),
+    text,
+    fc.anything(),
+  )
+  const input = fc.oneof(fc.dictionary(fc.constantFrom(...names, 'after', '__proto__'), value), fc.anything())
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...Object.keys(calls)), input, async (name, input) => {
+      // A verdict that fits would leave nothing for the runs that follow.
+      const isVerdict = /accept|reject/.test(name)
+      const named = Object(input) as { attemptId?: unknown; id?: unknown }
+      fc.pre(!isVerdict || (named.attemptId !== waiting.id && named.id !== waiting.id))
+      const result = await calls[name]!(input as never).catch((error: unknown) => error)
+      if (result instanceof Error)
+        expect(result).toMatchObject({
+          name: 'StorageError',
+          status: expect.toSatisfy((status: number) => status < 500) as number,
+        })
+      else expect(isVerdict).toBe(false)
+    }),
+    { numRuns },
+  )
+  expect(await objects.listArrived()).toHaveLength(1)
+  expect(service.reported).toEqual([])
 }
 
 /** Passes arbitrary results of a body parser, and expects a 400. */

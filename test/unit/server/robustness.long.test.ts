@@ -1,7 +1,10 @@
 import { it } from 'vitest'
-import { sendArbitraryBodies, sendArbitraryRequests } from './arbitrary-requests.js'
+import { callWithArbitraryInput, sendArbitraryBodies, sendArbitraryRequests } from './arbitrary-requests.js'
 
 it('never responds with 5xx, never hangs, and returns only its own error messages', () =>
   sendArbitraryRequests(3000))
 
 it('accepts any result of a body parser', () => sendArbitraryBodies(500))
+
+it('refuses any input of the calls for checked uploads with an error of its own', () =>
+  callWithArbitraryInput(3000))

@@ -3,7 +3,17 @@ import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
 import { sent } from '../doors.js'
 import { BUCKET, bytesOfSize, errorOf, expectStatus } from '../service.js'
-import { arrived, checkedService, KEY, olderVersion, OWNER, recorded, uploads, verdictOn } from './checked.js'
+import {
+  arrived,
+  checkedService,
+  KEY,
+  olderVersion,
+  OWNER,
+  recorded,
+  routes,
+  uploads,
+  verdictOn,
+} from './checked.js'
 
 const missing = { code: 'OBJECT_NOT_FOUND' }
 
@@ -238,4 +248,27 @@ it('refuses a route with check on a storage that replaces bytes', () => {
     createS3Server({ bucket: BUCKET, storage, plugins, routes: { docs: { check } } })
   expect(() => make(true)).toThrow(/createS3Server: the upload route "docs" can't have check/)
   expect(() => make(false)).not.toThrow()
+})
+
+it('checks what the server itself stores on a storage that replaces bytes', async () => {
+  const service = checkedService({
+    routes: { plain: { key: () => KEY } },
+    storage: (memory) => ({ ...memory, createOnly: false }),
+  })
+  const row = await service.s3.files.put({ ...file, checkSeconds: 60 })
+  expect(row).toMatchObject({ status: 'pending', arrivedAt: service.clock.now() })
+  expect(await service.s3.files.accept(verdictOn(row))).toMatchObject({ status: 'active' })
+})
+
+it('lets uploads wait on whose route has lost its check, before and after they have arrived', async () => {
+  const first = checkedService()
+  const { row } = await arrived(first)
+  const begun = await sent(uploads[0]!, first.as(OWNER), { route: 'once' })
+  const { clock, objects, storage } = first
+  const without = { docs: { ...routes.docs, check: false }, once: { key: () => 'once' } }
+  const second = checkedService({ clock, objects, storage: () => storage, routes: without })
+  expect(await second.objects.findPending(row)).toEqual(row)
+  const confirmed = await expectStatus(await second.as(OWNER).confirm(begun.object), 200)
+  expect(confirmed).toMatchObject({ object: { status: 'pending', checking: true } })
+  expect(await second.s3.files.accept(verdictOn(row))).toMatchObject({ status: 'active' })
 })

@@ -8,6 +8,8 @@ import {
   outcomesOf,
   startService,
 } from '../../server/service.js'
+import { routes } from '../../server/checks/checked.js'
+import { decideUploads } from '../../server/checks/on-storage.js'
 import { begun, complete } from '../../server/multipart/in-parts.js'
 import { codeOf } from './bucket-service.js'
 import { gatedBody } from './gated-body.js'
@@ -68,6 +70,11 @@ describe.each(storages)('a server with $name', (kind) => {
     expect((await ann.handler(new Request(url))).status).toBe(404)
     expect((await ann.upload({ size: 3 }, 2)).key).toBe(object.key)
     expect(service.reported).toEqual([])
+  })
+
+  it('shows no bytes that wait for their check, and leaves only those that were accepted', async () => {
+    const clock = new ManualClock()
+    await decideUploads(startService({ clock, routes, storage: () => kind.open({ now: clock.now }) }))
   })
 
   it('completes an empty upload in parts for each of two calls at once', async () => {
