@@ -62,7 +62,9 @@ for (let index = 0; index < 200; index++) await upload(embedded, 'large')()
 const page = database.prepare(
   `SELECT * FROM svc_db_objects WHERE scope = ? AND status = 'active' ORDER BY id DESC LIMIT 100`,
 )
-const usage = database.prepare('SELECT bytes, files FROM svc_db_scope_usage WHERE scope = ?')
+const usage = database.prepare(
+  'SELECT bytes, files, reserved_bytes, reserved_files FROM svc_db_scope_usage WHERE scope = ?',
+)
 const listed = (target) => () => target.listByScope({ scope: 'large', status: 'active', limit: 100 })
 const used = (target) => () => target.getScopeUsage('large')
 

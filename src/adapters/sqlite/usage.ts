@@ -11,7 +11,8 @@ export interface Counters extends ScopeUsage {
 
 export const NO_ROWS: Counters = { ...NO_USAGE, pending: 0, deleted: 0 }
 
-export const COUNTERS = 'bytes, files, reserved_bytes, reserved_files, pending, deleted'
+const USAGE = 'bytes, files, reserved_bytes, reserved_files'
+export const COUNTERS = `${USAGE}, pending, deleted`
 
 function readUsage([bytes, files, reservedBytes, reservedFiles]: Cells): ScopeUsage {
   return { bytes, files, reservedBytes, reservedFiles } as ScopeUsage
@@ -53,6 +54,7 @@ const NEXT_SCOPE = `
 const LONGEST_TURN_MILLISECONDS = 20
 
 export function usageOfScopes(connection: Connection) {
+  const findUsage = connection.statement(`SELECT ${USAGE} FROM {scope_usage} WHERE scope = :scope`)
   const find = connection.statement(`SELECT ${COUNTERS} FROM {scope_usage} WHERE scope = :scope`)
   const add = connection.statement(`
     INSERT INTO {scope_usage} (scope, ${COUNTERS})
@@ -65,7 +67,7 @@ export function usageOfScopes(connection: Connection) {
   const next = connection.statement(NEXT_SCOPE)
 
   const usage = (scope: string): ScopeUsage => {
-    const cells = find.first({ scope })
+    const cells = findUsage.first({ scope })
     return cells ? readUsage(cells) : { ...NO_USAGE }
   }
 

@@ -206,15 +206,11 @@ export class Connection {
     }
   }
 
-  async #attempt<T>(turns: Turns, job: () => T): Promise<T> {
-    try {
-      return await turns.run(job)
-    } catch (error) {
-      throw this.#failure(error)
-    }
+  #attempt<T>(turns: Turns, job: () => T): Promise<T> {
+    return turns.run(job, this.#failure)
   }
 
-  #failure(error: unknown): unknown {
+  readonly #failure = (error: unknown): Error => {
     // A handle that is opened again has lost its statements, and perhaps its tables.
     if (isClosed(error)) {
       for (const statement of this.#statements) statement.reset()
@@ -222,6 +218,6 @@ export class Connection {
     }
     const failure = databaseError(error)
     if (failure !== error) this.forgetVersion()
-    return failure
+    return failure as Error
   }
 }

@@ -25,22 +25,34 @@ interface Waiting {
 export class Turns {
   readonly #waiting: Waiting[] = []
 
-  /** Runs a job at once, or as soon as it can begin. A job that throws {@link NotNow}, or what {@link isBusy}, hasn't begun. */
-  run<T>(job: () => T): Promise<T> {
+  /**
+   * Runs a job at once, or as soon as it can begin. A job that throws {@link NotNow}, or what {@link isBusy}, hasn't begun. Rejects with
+   * what `failureOf` makes of an error.
+   */
+  run<T>(job: () => T, failureOf: (error: unknown) => Error): Promise<T> {
+    if (this.#waiting.length > 0) return this.#queue(job, failureOf)
+    // Most jobs need no more than this, and a read costs little more than its promise.
+    try {
+      return Promise.resolve(job())
+    } catch (error) {
+      return isRefusal(error) ? this.#queue(job, failureOf) : Promise.reject(failureOf(error))
+    }
+  }
+
+  #queue<T>(job: () => T, failureOf: (error: unknown) => Error): Promise<T> {
     return new Promise<T>((resolve, reject) => {
+      const fail = (error: unknown) => reject(failureOf(error))
       const attempt = () => {
         try {
           resolve(job())
-        } catch (thrown) {
-          const refusal = thrown as Error
-          if (refusal instanceof NotNow || isBusy(refusal)) return { refusal }
-          reject(refusal)
+        } catch (error) {
+          if (isRefusal(error)) return { refusal: error }
+          fail(error)
         }
         return null
       }
-      if (this.#waiting.length === 0 && attempt() === null) return
       const until = performance.now() + PATIENCE_MILLISECONDS
-      this.#waiting.push({ attempt, giveUp: (refusal) => reject(reasonOf(refusal)), until })
+      this.#waiting.push({ attempt, giveUp: (refusal) => fail(reasonOf(refusal)), until })
       if (this.#waiting.length === 1) void this.#workOff()
     })
   }
@@ -74,6 +86,10 @@ export class Turns {
     const now = performance.now()
     while (this.#waiting[0] && this.#waiting[0].until <= now) this.#waiting.shift()!.giveUp(refusal)
   }
+}
+
+function isRefusal(error: unknown): error is Error {
+  return error instanceof NotNow || isBusy(error)
 }
 
 function reasonOf(refusal: Error): Error {
