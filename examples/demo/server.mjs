@@ -5,6 +5,7 @@ import { createS3Server, db } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
 import { runUntilSignal } from '../lifecycle.mjs'
 import { activityLog } from './activity.mjs'
+import { board, boardRoutes, isOnBoard, refusalLog } from './board.mjs'
 import { openDatabase } from './database.mjs'
 import { printFailure, sendFailure } from './failures.mjs'
 import { listen } from './listen.mjs'
@@ -25,6 +26,7 @@ const origin = `http://${host}:${server.address().port}`
 const { storage, bucket, ...bytes } = await openStorage(folder, origin)
 const database = await openDatabase(folder)
 const activity = activityLog(database.client, quota)
+const refusals = refusalLog()
 const ending = new AbortController()
 
 /** Lets the page choose the album alone. What the server has written stays. */
@@ -38,7 +40,7 @@ const s3 = createS3Server({
   storage,
   bucket,
   // Only the server stores thumbnails.
-  routes: { default: { metadata: labelsOf }, thumbnails: { http: false }, ...noteRoutes },
+  routes: { default: { metadata: labelsOf }, thumbnails: { http: false }, ...noteRoutes, ...boardRoutes },
   plugins: [
     db({
       client: database.client,
@@ -48,11 +50,11 @@ const s3 = createS3Server({
       // People can rename their files, and put them into albums.
       update: { fields: ['filename', 'metadata'] },
       visibleMetadata: ['album'],
-      hooks: activity.hooks,
-      // A shared file opens for every signed-in user who has its link. Who may see a picture may see its thumbnail.
+      hooks: { ...activity.hooks, ...refusals.hooks },
+      // A shared file opens for every signed-in user who has its link, and one on the board for all of them. Who may see a picture may see its thumbnail.
       async mayRead(object, { scope }) {
         const file = scope === null ? null : await pictureOf(object, database.client)
-        return file !== null && (file.scope === scope || isShared(file))
+        return file !== null && (file.scope === scope || isShared(file) || isOnBoard(file))
       },
     }),
   ],
@@ -68,7 +70,14 @@ const s3 = createS3Server({
   },
 })
 
-app.use(contentSecurity(bytes.origin), sessions(), expressBinding(s3), sharing(s3.db.objects), notes(s3))
+app.use(
+  contentSecurity(bytes.origin),
+  sessions(),
+  expressBinding(s3),
+  sharing(s3.db.objects),
+  notes(s3),
+  board(s3, refusals),
+)
 app.use(activity.router, await bundlePage(), sendFailure)
 runUntilSignal({ server, s3, ending, cleanUpEverySeconds: 60, closeDatabase: database.close })
 

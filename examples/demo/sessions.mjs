@@ -9,6 +9,9 @@ const users = [
 const COOKIE = 'demo-user'
 const COOKIE_OPTIONS = { httpOnly: true, sameSite: 'strict', maxAge: 30 * 24 * 60 * 60 * 1000 }
 
+/** The scopes of all users. */
+export const allScopes = users.map(({ id }) => `user:${id}`)
+
 /** Returns the scope of a request, the library's name for an owner. Any string that identifies the owner will do. */
 export const scopeOf = ({ user }) => (user ? `user:${user.id}` : null)
 

@@ -200,6 +200,39 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await page.getByText('Nothing here yet').waitFor()
   })
 
+  it('shows what is being checked, and why it was refused, and opens what was accepted', async () => {
+    const { page } = demo
+    const board = page.locator('#board-list li')
+    const put = (name: string) => page.setInputFiles('#board-chosen', [textFile(name, 5)])
+    const item = (name: string) => board.filter({ hasText: name })
+    for (const name of ['good.txt', 'bad.txt']) {
+      await put(name)
+      await item(name).getByText('Being checked').waitFor()
+    }
+    expect(await page.locator('#board-list [data-part=accept]:visible').count()).toBe(0)
+    await page.reload()
+    await item('bad.txt').getByText('Being checked').waitFor()
+    await page.getByText('Nothing here yet').waitFor()
+    expect(await page.locator('#unfinished').isVisible()).toBe(false)
+
+    await demo.switchTo('Grace')
+    const bytes = page.waitForEvent('download')
+    await item('good.txt').getByText('Look').click()
+    expect((await bytes).suggestedFilename()).toBe('good.txt')
+    await page.getByRole('button', { name: 'Accept good.txt' }).click()
+    await page.getByRole('button', { name: 'Refuse bad.txt' }).click()
+    const link = await item('good.txt').getByRole('link', { name: 'good.txt' }).getAttribute('href')
+    await expect.poll(() => board.count()).toBe(1)
+    expect(await page.evaluate(async (path) => (await fetch(path ?? '')).text(), link)).toBe('xxxxx')
+
+    await demo.switchTo('Ada')
+    await item('bad.txt').getByText('Grace refused it.').waitFor()
+    await put('bad.txt')
+    await page.getByText(`${quoted('bad.txt')} was refused. Grace refused it.`).waitFor()
+    await page.getByRole('button', { name: 'Take good.txt off the board' }).click()
+    await expect.poll(() => board.allTextContents()).toHaveLength(1)
+  })
+
   it('shows each user only their own files', async () => {
     await demo.choose(textFile('of Ada.txt'))
     await demo.shows(['of Ada.txt'])

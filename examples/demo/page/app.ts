@@ -1,4 +1,5 @@
 import { showActivity } from './activity.js'
+import { showBoard } from './board.js'
 import { takeFiles } from './drop-area.js'
 import { byId } from './elements.js'
 import { showFiles } from './file-list.js'
@@ -15,6 +16,7 @@ import { onReturn, tellOtherWindows } from './windows.js'
 
 const activity = showActivity()
 const note = showNote(refreshUsage)
+const board = showBoard(refreshUsage)
 const files = showFiles({ changed: filesChanged, otherUser })
 const uploads = showUploads({
   makeRoom: () => files.flushDeletes(),
@@ -51,6 +53,7 @@ const refreshUser = showPeople({
     announce(`Showing ${name}’s files.`)
     activity.reset()
     note.reset()
+    board.refresh()
     void files.reload()
     void refreshUnfinished()
     refreshUsage()
@@ -78,6 +81,7 @@ onReturn((isBack) => {
     // Everything was loaded anew.
     if (currentUser() === null || currentUser() !== before) return
     void files.refresh()
+    board.refresh()
     refreshUsage()
     if (isBack) {
       uploads.retryLost()

@@ -16,6 +16,8 @@ export function messageFor(error: unknown, file: { name: string; size?: number |
       return `${quoted(file.name)} can’t be stored under this name.`
     case 'OBJECT_NOT_FOUND':
       return `${quoted(file.name)} no longer exists.`
+    case 'UPLOAD_REJECTED':
+      return `${quoted(file.name)} was refused. ${String((error as S3ClientError).params?.['reason'] ?? '')}`
     case 'FILE_UNREADABLE':
       return `${quoted(file.name)} can’t be read. It is a folder, or was changed or removed. Choose it again.`
     default:

@@ -49,7 +49,10 @@ export function showUnfinishedUploads({
   }
 
   function show(uploads: readonly UnfinishedUpload[]): void {
-    const rows = uploads.filter((upload) => !isListed(upload)).map(row)
+    const rows = uploads
+      // The board shows what is being checked.
+      .filter((upload) => !isListed(upload) && !upload.object.checking)
+      .map(row)
     const hadFocus = list.contains(document.activeElement)
     list.replaceChildren(...rows)
     byId('unfinished').hidden = rows.length === 0
