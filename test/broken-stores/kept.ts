@@ -9,6 +9,7 @@ import {
   overChanges,
   overDriver,
   overRecording,
+  overStore,
   overTables,
   storeInput,
   withActive,
@@ -37,6 +38,24 @@ export const keptMutants: Mutants = {
       const isCleared = before.active?.temporaryUntil && after.active && !after.active.temporaryUntil
       const isSame = isCleared && before.active.attemptId === after.active.attemptId
       return isSame ? withActive(change, { updatedAt: before.active.updatedAt }) : change
+    }),
+    'keep: clears the end of all objects, and returns them in the order given',
+    SCRIPTS.aboutTemporary,
+  ],
+  'counts objects once more when they are kept': [
+    overStore((store) => {
+      const keeps = new Map<string, number>()
+      return {
+        async keep(input) {
+          const rows = await store.keep(input)
+          keeps.set(input.scope, (keeps.get(input.scope) ?? 0) + rows.length)
+          return rows
+        },
+        async getScopeUsage(scope) {
+          const usage = await store.getScopeUsage(scope)
+          return { ...usage, files: usage.files + (keeps.get(scope) ?? 0) }
+        },
+      }
     }),
     'keep: clears the end of all objects, and returns them in the order given',
     SCRIPTS.aboutTemporary,

@@ -47,6 +47,14 @@ export const temporaryMutants: Mutants = {
     'temporary objects: end their seconds after the confirm, however late that is',
     SCRIPTS.aboutTemporary,
   ],
+  'takes the temporaryUntil of a row for an input': [
+    storeInput('update', (input) => {
+      const { temporaryUntil, temporarySeconds } = { ...input } as Partial<Record<string, unknown>>
+      const isGiven = temporaryUntil !== undefined && temporarySeconds === undefined
+      return isGiven ? { ...input, temporarySeconds: temporaryUntil === null ? null : 60 } : input
+    }),
+    'temporary objects: have an end only by temporarySeconds, not by the temporaryUntil of a row that is passed',
+  ],
   'gives an object another end by a repeated confirm': [
     driverCall('confirm', async (command, driver) => {
       const result = await driver.confirm(command)

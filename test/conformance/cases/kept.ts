@@ -12,12 +12,14 @@ export const keepCases: CaseGroup = {
     'clears the end of all objects, and returns them in the order given': async (given) => {
       const { store, clock, scope } = given
       const [a, b] = await temporaryAt(given, ['a', 'b'])
+      const usage = await store.getScopeUsage(scope)
       clock.advance(1)
       const rows = await store.keep({ scope, objects: [b!, a!] })
       const kept = [b!, a!].map((row) => ({ ...row, temporaryUntil: null, updatedAt: clock.now() }))
       same(rows, kept)
       same(await store.findById({ id: b!.id }), kept[0], 'findById')
       same(await store.listTemporary({ before: clock.in(HOUR) }), [], 'listTemporary')
+      same(await store.getScopeUsage(scope), usage, 'usage')
     },
 
     'finds an object by its id and by that of the attempt that made its present version': async (given) => {

@@ -17,6 +17,27 @@ export const temporaryCases: CaseGroup = {
       same(await store.findActive(at), row, 'the active row')
     },
 
+    'have an end only by temporarySeconds, not by the temporaryUntil of a row that is passed': async (
+      given,
+    ) => {
+      const { store, clock, at } = given
+      const until = { temporaryUntil: clock.in(HOUR) }
+      same(
+        (await given.activate({ declaredSize: 10, ...until })).temporaryUntil,
+        null,
+        'the end after a reserve with one',
+      )
+      const updated = await store.update({ ...at, ...until, filename: 'a' })
+      sameFields(updated, { filename: 'a', temporaryUntil: null }, 'an update with one')
+      const ending = await store.update({ ...at, temporarySeconds: 60 })
+      const stays = { ...ending, temporaryUntil: null, filename: 'b' }
+      same(
+        (await store.update({ ...at, ...stays }))?.temporaryUntil,
+        clock.in(MINUTE),
+        'an update without one',
+      )
+    },
+
     'get no other end by a repeated confirm, which returns them also past their end': async (given) => {
       const { store, clock, at } = given
       const row = await given.activate({ temporarySeconds: 60 })
@@ -96,6 +117,8 @@ export const temporaryCases: CaseGroup = {
         'of the new scope',
       )
       same(await store.listTemporary({ scope, before: clock.in(HOUR) }), [], 'of the old scope')
+      await refused(() => store.keep({ scope, objects: [row!] }), 'OBJECT_NOT_FOUND', { missing: '0' })
+      same(await store.findActive(at), row, 'the active row')
     },
 
     'have no end in history': async (given) => {
