@@ -1,6 +1,7 @@
 import { ERROR_CODES, StorageError } from '@svc/db'
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import { HOUR } from '../../conformance/clock.js'
 import { BASE, bytesOfSize, ORIGIN, startService } from './service.js'
 
 const paths = [
@@ -58,6 +59,7 @@ function bodyFor({ keys, ids }: Known) {
   )
   const fields = fc.constantFrom(
     ...['route', 'filename', 'contentType', 'size', 'metadata', 'key', 'id', 'bucket', '__proto__'],
+    ...['temporarySeconds', 'temporaryUntil'],
   )
   const record = fc
     .array(fc.tuple(fields, value), { maxLength: 8 })
@@ -92,7 +94,8 @@ const header = fc.tuple(
 export async function sendArbitraryRequests(numRuns: number): Promise<void> {
   const service = startService({
     quota: { maxBytes: 2 ** 40, maxFiles: 10_000 },
-    routes: { default: {}, checked: { check: true } },
+    routes: { default: { temporarySeconds: 3600 }, checked: { check: true } },
+    update: { fields: ['filename', 'metadata', 'contentType'] },
   })
   const owner = service.as('user:1')
   const object = await owner.upload({ route: 'default' })
@@ -151,6 +154,11 @@ export async function sendArbitraryRequests(numRuns: number): Promise<void> {
   )
   expect(service.reported).toEqual([])
   expect(await service.objects.checkUsage()).toEqual([])
+  // Requests neither choose nor change the end of an object.
+  for (const scope of ['user:1', 'user:2']) {
+    const { objects: rows } = await service.objects.listByScope({ scope, status: 'active', limit: 1000 })
+    for (const { temporaryUntil } of rows) expect(temporaryUntil).toEqual(service.clock.in(HOUR))
+  }
 }
 
 /** Calls the server's functions for checked uploads with arbitrary input, and expects only refusals that name what is wrong. */

@@ -77,6 +77,27 @@ const expired =
     return subject
   }
 
+/** An object past its end. */
+const ending =
+  (make: Prepare): Prepare =>
+  async (service, world) => {
+    const subject = await make(service, world)
+    const { key } = subject
+    await world.objects.update({ bucket: world.bucketName, key, temporarySeconds: 1 })
+    world.clock.advance(LATER)
+    return subject
+  }
+const endedBesideUpload: Prepare = async (service, world) => {
+  await ending(object)(service, world)
+  return putReport(service, 2)
+}
+/** An object that stays, and two objects past their end, which fill the quota. */
+const endedInFullQuota: Prepare = async (service, world) => {
+  const other: Prepare = ({ as }) => as(OWNER).upload({ route: 'others' })
+  for (let count = 0; count < 2; count++) await ending(other)(service, world)
+  return uploadReport(service, 1)
+}
+
 const begin: Act = (service) => statusOf(service.as(OWNER).begin({ route: 'docs' }))
 const confirm: Act = (service, subject) => statusOf(service.as(OWNER).confirm(subject))
 const abort: Act = (service, subject) => statusOf(service.as(OWNER).abort(subject))
@@ -184,6 +205,23 @@ export const smallCrashFlows: Readonly<Record<string, CrashFlow>> = {
   'a cleanUp of leftovers': flow(expired(leftovers), job, [null], always(3)),
   'an upload that frees quota from expired reservations': flow(
     expired(fullQuota),
+    (service) => statusOf(service.as(OWNER).begin({ route: 'others' })),
+    [201],
+    always(1),
+    { quota: { maxFiles: 3 } },
+  ),
+  'a cleanUp of an object past its end': flow(ending(object), job, [null], always(null)),
+  'a cleanUp of an object past its end, beside an upload to its key': flow(
+    endedBesideUpload,
+    job,
+    [null],
+    always(2),
+  ),
+  'a cleanUp that keeps a used object past its end': flow(ending(object), job, [null], always(1), {
+    isUsed: (objects) => objects.map(({ id }) => id),
+  }),
+  'an upload that frees quota from objects past their end': flow(
+    endedInFullQuota,
     (service) => statusOf(service.as(OWNER).begin({ route: 'others' })),
     [201],
     always(1),

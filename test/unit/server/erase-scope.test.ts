@@ -44,6 +44,16 @@ describe('eraseScope', () => {
     expect(await service.objects.checkUsage()).toEqual([])
   })
 
+  it('erases objects with an end, also past it, like any other', async () => {
+    const service = startService({ routes: { drafts: { temporarySeconds: 3600 } } })
+    const keys = [await service.as(scope).upload()]
+    service.clock.advance(HOUR)
+    keys.push(await service.as(scope).upload())
+    expect(await eraseScope(service.s3, { scope })).toMatchObject({ objects: 2, bytes: 6, failed: [] })
+    for (const { key } of keys) expect(await service.storage.head({ bucket: 'files', key })).toBeNull()
+    expect(await service.objects.listByScope({ scope })).toEqual({ objects: [] })
+  })
+
   it('deletes at once what a store records whose clock is ahead', async () => {
     const clock = new ManualClock()
     const objects = memoryAdapter({ now: () => clock.in(60 * SECOND) })

@@ -189,6 +189,25 @@ describe.each(Object.entries(rules))("with %s, another scope's object", (_, { ma
   )
 })
 
+it.each(Object.entries(states))(
+  's3.db.keep of an object of another scope that is %s rejects as for a missing one',
+  async (_, make) => {
+    const service = startService({ routes, mayRead: () => true })
+    const target = await make(service.as('user:2'), service)
+    const before = await holdings(service, 'user:2')
+    const own = await service.s3.files.put({ scope: 'user:1', route: 'docs', key: 'own', body: 'abc' })
+    const kept = async (scope: string, ...ids: string[]) => {
+      const request = service.as(scope).request('POST', '/notes')
+      return service.s3.db.keep(request, { ids }).catch((error: unknown) => error)
+    }
+    for (const scope of ['user:1', 'user:10', 'user:2 ', 'USER:2']) {
+      expect(await kept(scope, target.id)).toEqual(await kept(scope, MISSING.id))
+    }
+    expect(await kept('user:1', own.id, target.id)).toMatchObject({ params: { missing: '1' } })
+    expect(await holdings(service, 'user:2')).toEqual(before)
+  },
+)
+
 describe("the caller's own object", () => {
   it.each(['deleted', 'released'])('that is %s looks like a missing object', async (state) => {
     const service = startService({ routes, usageEndpoint: true, update })

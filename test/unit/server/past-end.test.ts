@@ -1,6 +1,7 @@
 import { createObjectAccessGuard, transferScope, type StorageObject } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { SECOND } from '../../conformance/clock.js'
+import * as inParts from './multipart/in-parts.js'
 import { BASE, BUCKET, startService, type Caller, type Service } from './service.js'
 
 /** An hour after its upload the object is gone. */
@@ -145,6 +146,17 @@ describe('an object past its end', () => {
       expect(result, `${late} ms`).toBe(outcome === 'open' ? 'open' : 'OBJECT_NOT_FOUND')
       expect(service.reported).toEqual([])
     }
+  })
+
+  it('is returned by a repeated completion of its upload in parts', async () => {
+    const service = startService({ routes: ROUTES })
+    const caller = service.as('user:1')
+    const parts = await inParts.begun(caller)
+    await inParts.sendParts(caller, parts)
+    const first: unknown = await (await inParts.complete(caller, parts)).json()
+    service.clock.advance(3600 * SECOND)
+    const again = await inParts.complete(caller, parts)
+    expect([again.status, await again.json()]).toEqual([200, first])
   })
 
   it('does not hide an upload in progress at its key', async () => {

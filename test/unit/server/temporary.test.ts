@@ -31,6 +31,16 @@ function startDrafts(options: ServiceOptions = {}) {
 const rowOf = async ({ objects }: Service, { key }: { readonly key: string }) =>
   objects.findActive({ bucket: BUCKET, key })
 
+/** Records objects that last a minute, without bytes. */
+async function fill({ objects, clock }: Service, count: number, scopeOf: (index: number) => string) {
+  for (let index = 0; index < count; index++) {
+    const at = { bucket: BUCKET, key: String(index), scope: scopeOf(index) }
+    const term = { expiresAt: clock.in(HOUR), temporarySeconds: 60 }
+    const { id } = await objects.reserve({ ...at, ...term, declaredSize: 1 })
+    await objects.confirm({ ...at, id, size: 1 })
+  }
+}
+
 async function eventTypes({ objects }: Service): Promise<string[]> {
   return (await objects.listEvents()).items.map(({ type }) => type)
 }
@@ -297,16 +307,10 @@ describe('cleanUp of temporary objects', () => {
     expect(await service.objects.getScopeUsage('user:1')).toMatchObject({ files: 4 })
   })
 
-  it('calls the database once a page of at most 100, and holds no more', async () => {
-    const service = startDrafts()
-    const seconds = 60
-    for (let index = 0; index < 250; index++) {
-      const at = { bucket: BUCKET, key: String(index), scope: `user:${index % 7}` }
-      const { id } = await service.objects.reserve({
-        ...{ ...at, declaredSize: 1, expiresAt: service.clock.in(HOUR), temporarySeconds: seconds },
-      })
-      await service.objects.confirm({ ...at, id, size: 1 })
-    }
+  it('asks and calls the database once a page of at most 100', async () => {
+    const asked: number[] = []
+    const service = startDrafts({ isUsed: (objects) => (asked.push(objects.length), []) })
+    await fill(service, 250, (index) => `user:${index % 7}`)
     service.clock.advance(2 * HOUR)
     const pages: number[] = []
     around(
@@ -319,7 +323,27 @@ describe('cleanUp of temporary objects', () => {
       kept: 0,
       failed: 0,
     })
-    expect(pages).toEqual([100, 100, 50])
+    expect([asked, pages]).toEqual([
+      [100, 100, 50],
+      [100, 100, 50],
+    ])
+  })
+
+  it('leaves those alone that were kept and got another end after they were listed', async () => {
+    const service = startDrafts()
+    const { id, key } = await service.as('user:1').upload()
+    service.clock.advance(HOUR + MINUTE)
+    around(service.objects, 'listTemporary', (list) => async (input) => {
+      const rows = await list(input)
+      // By a process whose clock is behind.
+      service.clock.advance(-HOUR)
+      await service.s3.db.keep(inScope(), { ids: [id] })
+      await service.s3.db.update(inScope(), { id, temporarySeconds: 60 })
+      service.clock.advance(HOUR)
+      return rows
+    })
+    expect((await cleanUp(service.s3)).temporary).toEqual({ removed: 0, kept: 1, failed: 0 })
+    expect(await rowOf(service, { key })).toMatchObject({ temporaryUntil: service.clock.in(MINUTE - HOUR) })
   })
 })
 
@@ -399,6 +423,17 @@ describe('isUsed', () => {
     expect(asked).toHaveBeenCalledOnce()
     expect(await rowOf(service, uploaded[0]!)).toMatchObject({ temporaryUntil: null })
   })
+
+  it('keeps the object at a key that an upload would take', async () => {
+    const isUsed = vi.fn((objects: readonly StorageObject[]) => objects.map(({ id }) => id))
+    const service = startDrafts({ routes: { drafts: { ...DRAFTS.drafts, key: () => 'draft' } }, isUsed })
+    const caller = service.as('user:1')
+    const { id } = await caller.upload({}, 5)
+    service.clock.advance(2 * HOUR)
+    expect(await errorOf(await caller.begin())).toMatchObject({ code: 'KEY_CONFLICT' })
+    expect(isUsed.mock.calls).toMatchObject([[[{ id }]]])
+    expect(await caller.bytes('draft')).toEqual(bytesOfSize(3, 5))
+  })
 })
 
 describe.each(doors)('$name', ({ store }) => {
@@ -413,6 +448,18 @@ describe.each(doors)('$name', ({ store }) => {
     for (const row of old) expect(await rowOf(service, row)).toBeNull()
     expect(await rowOf(service, others)).not.toBeNull()
     expect(await service.objects.getScopeUsage('user:1')).toMatchObject({ files: 1, reservedFiles: 0 })
+  })
+
+  it('frees a quota from up to 100 objects past their end and from lapsed reservations, in one go', async () => {
+    const service = startDrafts({ quota: { maxFiles: 102 }, pendingTtlSeconds: 3600 })
+    await fill(service, 101, () => 'user:1')
+    await service.as('user:1').begun()
+    service.clock.advance(2 * HOUR)
+    let tries = 0
+    around(service.objects, 'reserve', (reserve) => (input) => (tries++, reserve(input)))
+    await store(service)
+    expect(tries).toBe(2)
+    expect(await service.objects.getScopeUsage('user:1')).toMatchObject({ files: 2, reservedFiles: 0 })
   })
 
   it('takes a key from an own object past its end, on a route without overwrite', async () => {

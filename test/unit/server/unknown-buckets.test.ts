@@ -44,6 +44,14 @@ describe('a bucket that a server does not know', () => {
     expect(await first.objects.findPending({ bucket: 'files', key: object.key })).not.toBeNull()
   })
 
+  it('keeps its objects past their end while a request makes room for another one', async () => {
+    const { first, second, clock } = twoServers()
+    const { key } = await first.s3.files.put({ scope, body: 'abc', filename: 'a', temporarySeconds: 1 })
+    clock.advance(HOUR)
+    await expect(second.as(scope).upload()).rejects.toThrow(/quota/)
+    expect(await first.objects.findActive({ bucket: 'files', key })).not.toBeNull()
+  })
+
   it('keeps the objects of an erased scope, which are failures', async () => {
     const { first, second } = twoServers()
     await first.as(scope).upload()

@@ -18,6 +18,7 @@ async function countedService() {
   for (const part of [objects, storage, storage.multipart!]) around(part, () => touched.calls++)
   const request = new Request(BASE)
   const { bucket, key } = row
+  const ended = { ...row, temporaryUntil: new Date(0) }
   const calls = {
     'files.put': (more: object) => s3.files.put({ scope, body, filename: 'b.txt', quota: false, ...more }),
     'files.get': (more: object) => s3.files.get({ key, ...more }),
@@ -29,12 +30,17 @@ async function countedService() {
     'db.confirm': (more: object) => s3.db.confirm(request, { key, size: 1, ...more }),
     'db.release': (more: object) => s3.db.release(request, { key, ...more }),
     'db.remove': (more: object) => s3.db.remove(request, { key, ...more }),
+    'db.update': (more: object) => s3.db.update(request, { key, filename: 'b.txt', ...more }),
+    'db.keep': (more: object) => s3.db.keep(request, { ids: [row.id], ...more }),
     'store.find': (more: object) => objects.find({ bucket, key, ...more }),
     'store.remove': (more: object) => objects.remove({ bucket, key, ...more }),
     'store.reject': (more: object) => objects.reject({ bucket, key, id: row.id, ...more }),
     'store.listArrived': (more: object) => objects.listArrived({ ...more }),
     'store.listByScope': (more: object) => objects.listByScope({ scope, ...more }),
     'store.listScopes': (more: object) => objects.listScopes({ ...more }),
+    'store.keep': (more: object) => objects.keep({ scope, objects: [{ id: row.id }], ...more }),
+    'store.listTemporary': (more: object) => objects.listTemporary({ ...more }),
+    'store.endTemporary': (more: object) => objects.endTemporary({ objects: [ended], ...more }),
   }
   return { ...service, row, touched, calls }
 }
@@ -57,12 +63,17 @@ const MISSPELT = {
   'db.confirm': ['sizes', 'size'],
   'db.release': ['uploadid', 'uploadId'],
   'db.remove': ['atemptId', 'attemptId'],
+  'db.update': ['temporarySecond', 'temporarySeconds'],
+  'db.keep': ['idss', 'ids'],
   'store.find': ['scopes', 'scope'],
   'store.remove': ['modes', 'mode'],
   'store.reject': ['raeson', 'reason'],
   'store.listArrived': ['dueBefor', 'dueBefore'],
   'store.listByScope': ['rout', 'route'],
   'store.listScopes': ['limits', 'limit'],
+  'store.keep': ['object', 'objects'],
+  'store.listTemporary': ['befor', 'before'],
+  'store.endTemporary': ['modes', 'mode'],
 } as const satisfies Record<
   keyof Awaited<ReturnType<typeof countedService>>['calls'],
   readonly [string, string]
@@ -77,7 +88,9 @@ describe.each(Object.entries(MISSPELT))('%s', (name, [typo, meant]) => {
       refusing(typo, `"${typo}" is not a field of this call. Did you mean "${meant}"?`),
     )
     for (const far of ['owner', 'constructor', 'toString']) {
-      await expect(calls[call]({ [far]: 'ann' })).rejects.toMatchObject(refusing(far, 'Allowed are'))
+      await expect(calls[call]({ [far]: 'ann' })).rejects.toMatchObject(
+        refusing(far, call === 'db.keep' ? 'Only ids is allowed.' : 'Allowed are'),
+      )
     }
     // Of the calls of the store, the refused ones themselves are counted.
     expect(touched.calls).toBe(call.startsWith('store.') ? 4 : 0)
