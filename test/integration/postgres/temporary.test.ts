@@ -1,7 +1,9 @@
-import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
+import { cleanUp, createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { postgresAdapter } from '@svc/db/postgres'
 import type pg from 'pg'
 import { expect, it } from 'vitest'
+import { ManualClock } from '../../conformance/clock.js'
+import { startService } from '../../unit/server/service.js'
 import { attempt, BUCKET, errorOf } from './attempt.js'
 import {
   describePostgres,
@@ -86,6 +88,31 @@ describePostgres('temporary objects on Postgres', (url) => {
     expect(await ended()).toEqual([])
     expect(await terms()).toEqual([])
   })
+
+  it.each(['COMMIT', 'ROLLBACK'])(
+    'are missing while the transaction of a form outlasts their end, until its %s',
+    async (last) => {
+      const { id } = await temporary('a')
+      const clock = new ManualClock()
+      clock.moveTo(new Date(Date.now() + 2 * HOUR))
+      const service = startService({
+        ...{ clock, bucket: BUCKET, resolveScope: () => 'ann' },
+        objects: postgresAdapter(pool, { schema, now: clock.now }),
+      })
+      const statusOf = async () => (await service.as('ann').send('GET', '/db/object?key=a')).status
+      const client = await pool.connect()
+      await client.query('BEGIN')
+      await postgresAdapter(client, { schema }).keep({ scope: 'ann', objects: [{ id }] })
+      expect(await statusOf()).toBe(404)
+      expect((await cleanUp(service.s3)).temporary).toEqual({ removed: 0, kept: 1, failed: 0 })
+      await client.query(last)
+      client.release()
+      const isKept = last === 'COMMIT'
+      expect(await statusOf()).toBe(isKept ? 200 : 404)
+      expect((await cleanUp(service.s3)).temporary).toMatchObject({ removed: isKept ? 0 : 1, kept: 0 })
+      expect(await statusOf()).toBe(isKept ? 200 : 404)
+    },
+  )
 
   it('that two calls of keep name in another order make no deadlock', async () => {
     const rows = [await temporary('a'), await temporary('b')]

@@ -246,6 +246,45 @@ describeRedis('the cache never returns a stale usage:', (url) => {
     },
   )
 
+  it.each(['none', 'held', 'lost'] as const)(
+    'readers see the end of temporary objects of any scope (incident: %s)',
+    async (incident) => {
+      const { reader, writer } = processes
+      const owners = [scope, 'another owner']
+      for (const owner of owners) {
+        for (const key of ['ended', 'kept']) {
+          const { id } = await writer.store.reserve({
+            ...file(`${owner} ${key}`, owner),
+            temporarySeconds: 60,
+          })
+          await writer.store.confirm({ ...at(`${owner} ${key}`), id, size: 1 })
+        }
+      }
+      time += 3_600_000
+      const objects = await writer.store.listTemporary()
+      const keep = objects.filter(({ key }) => key.endsWith('kept')).map(({ id }) => id)
+      const end = () => writer.store.endTemporary({ objects, keep })
+      for (const owner of [...owners, 'bystander']) await expectCached(owner)
+      if (incident === 'none') {
+        expect(await end()).toMatchObject({ removed: { length: 2 }, kept: 2 })
+      } else if (incident === 'held') {
+        const held = writer.holdAfter('endTemporary')
+        const ending = end()
+        await held.reached
+        for (const owner of owners) expect(await reader.store.getScopeUsage(owner)).toEqual(usage(1, 0))
+        held.open()
+        await ending
+        const calls = reader.calls('usage')
+        await reader.store.getScopeUsage('bystander')
+        expect(reader.calls('usage')).toBe(calls)
+      } else {
+        writer.loseResponse('endTemporary', 'done')
+        await expect(end()).rejects.toThrow('lost')
+      }
+      for (const owner of owners) expect(await reader.store.getScopeUsage(owner)).toEqual(usage(1, 0))
+    },
+  )
+
   it.each([undefined, scope])(
     'readers see what an uncertain part of a purge does, at once or late (scope: %s)',
     async (purged) => {
@@ -273,15 +312,18 @@ describeRedis('the cache never returns a stale usage:', (url) => {
   it('a write that changes no usage does not invalidate it', async () => {
     const { reader, writer } = processes
     const { id } = await writer.store.reserve(file('a'))
+    const temporary = await writer.store.reserve({ ...file('b'), temporarySeconds: 60 })
+    await writer.store.confirm({ ...at('b'), id: temporary.id, size: 1 })
     await expectCached()
     const calls = reader.calls('usage')
+    await writer.store.keep({ scope, objects: [{ id: temporary.id }] })
     await writer.store.setUploadId({ ...at('a'), id, uploadId: 'upload' })
     await writer.store.purgeDeleted({ before: now() })
     await writer.store.forgetLeftover({ attemptId: id })
     await writer.store.update({ ...at('a'), filename: 'a.png' })
     await writer.store.claimEvents()
     await writer.store.checkUsage()
-    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(1, 1))
     expect(reader.calls('usage')).toBe(calls)
   })
 

@@ -1,9 +1,11 @@
-import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
-import { expect, it } from 'vitest'
+import { CreateBucketCommand, DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import { s3Storage } from '@svc/db/s3'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../conformance/clock.js'
 import { cleanUpItems, bytesOfSize, outcomesOf } from '../../unit/server/service.js'
 import { removeBucket } from '../../servers/s3-buckets.js'
-import { bucketOfTest, clientOf, describeS3, freshName, keysIn } from './s3-server.js'
+import { itRemovesEndedBytes } from '../storages/ended-bytes.js'
+import { bucketOfTest, clientOf, describeS3, freshBucket, freshName, keysIn } from './s3-server.js'
 import { FILE, LATER, REPORT, serviceOn } from './service-on-s3.js'
 
 const ANN = 'user:ann'
@@ -29,6 +31,20 @@ describeS3('cleanUp with s3Storage', (server) => {
     expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['forgotten'])
     expect((await keysIn(client, bucket)).sort()).toEqual([...foreign, current].sort())
     expect(await ann.bytes(first.key)).toEqual(bytesOfSize(3, 2))
+  })
+
+  describe('of objects past their end', () => {
+    const bucket = freshBucket(client)
+    beforeEach(async () => {
+      for (const Key of await keysIn(client, bucket)) {
+        await client.send(new DeleteObjectCommand({ Bucket: bucket, Key }))
+      }
+    })
+    itRemovesEndedBytes({
+      bucket,
+      storageOf: (now) => s3Storage({ client, now }),
+      keysOf: () => keysIn(client, bucket),
+    })
   })
 
   it('changes nothing if the bucket does not exist', async () => {
