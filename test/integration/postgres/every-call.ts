@@ -163,7 +163,7 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
       (store) => store.reject({ ...at('rejected'), id: rejectedId, reason: 'a virus' }),
       arrived('rejected', rejectedId),
     ),
-    call('confirm a rejected attempt', (store) =>
+    call('confirm a rejected attempt, refused', (store) =>
       store.confirm({ ...at('rejected'), id: rejectedId, size: 10 }).catch(() => {}),
     ),
     call(
@@ -176,7 +176,9 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
         }
       },
     ),
-    call('keep nothing', (store) => store.keep({ scope, objects: [{ id: rejectedId }] }).catch(() => {})),
+    call('keep nothing, refused', (store) =>
+      store.keep({ scope, objects: [{ id: rejectedId }] }).catch(() => {}),
+    ),
     call(
       'keep an arrived attempt',
       (store) => store.keep({ scope, objects: [{ id: arrivedId }] }),
