@@ -15,7 +15,8 @@ export interface Place {
   readonly id: string
 }
 
-type Call = (store: StorageObjectStore, place: Place) => Promise<unknown>
+/** `later` is another store of the same objects, two hours ahead. */
+type Call = (store: StorageObjectStore, place: Place, later: StorageObjectStore) => Promise<unknown>
 
 /** A call whose commit is counted: with all documents on one shard, and with the scopes on one shard and all else on the other. */
 export interface CommitCall {
@@ -45,6 +46,8 @@ const activate = async (store: StorageObjectStore, place: Place, more: object = 
   await reserve(store, place, more)
   await store.confirm({ ...place.at, scope: place.scope, size: 5 })
 }
+const temporary = (store: StorageObjectStore, place: Place) =>
+  activate(store, place, { temporarySeconds: 3600 })
 const removed = async (store: StorageObjectStore, place: Place) => {
   await activate(store, place)
   await store.remove({ ...place.at, scope: place.scope })
@@ -84,7 +87,7 @@ export const COMMIT_CALLS: readonly CommitCall[] = [
     'keep, which looks for the ids on all shards',
     'twoPhaseCommit',
     (store, { scope, id }) => store.keep({ scope, objects: [{ id }] }),
-    (store, place) => activate(store, place, { temporarySeconds: 3600 }),
+    temporary,
     'twoPhaseCommit',
   ),
   counted(
@@ -98,6 +101,12 @@ export const COMMIT_CALLS: readonly CommitCall[] = [
     'twoPhaseCommit',
     (store, { at, id }) => store.reject({ ...at, id }),
     (store, place) => activate(store, place, CHECKED),
+  ),
+  counted(
+    'endTemporary',
+    'twoPhaseCommit',
+    async (_, { scope }, later) => later.endTemporary({ objects: await later.listTemporary({ scope }) }),
+    temporary,
   ),
   counted(
     'deferLeftover',

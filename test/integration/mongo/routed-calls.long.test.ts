@@ -17,6 +17,7 @@ const anywhere = (scope: string): Place => ({
   at: { bucket: 'placed', key: createAttemptId() },
   id: createAttemptId(),
 })
+const HOUR = 3_600_000
 const OBJECTS = 200
 const ROUNDS = 24
 /** Milliseconds. */
@@ -75,11 +76,13 @@ describe.skipIf(routerReason !== '')(`calls through mongos${routerReason}`, () =
       let db: Db
       let writer: StorageObjectStore
       let reader: StorageObjectStore
+      let later: StorageObjectStore
       beforeAll(async () => {
         const { operationTime } = await writing.db('admin').command({ hello: 1 })
         beforeSharding = operationTime as Timestamp
         db = await databaseOf(writing, layout)
         writer = mongoAdapter(db)
+        later = mongoAdapter(db, { now: () => new Date(Date.now() + 2 * HOUR) })
         await writer.migrate()
         await fillScope(writer)
         reader = mongoAdapter(reading.db(db.databaseName))
@@ -139,10 +142,8 @@ describe.skipIf(routerReason !== '')(`calls through mongos${routerReason}`, () =
           for (const [index, type] of types.entries()) {
             const shards = index === 0 ? 1 : 2
             const place = isSharded ? await findPlace(db, shards) : anywhere(name)
-            await prepare?.(writer, place)
-            expect(await commitTypesOf(writing.db(db.databaseName), () => call(writer, place))).toEqual([
-              type,
-            ])
+            await prepare?.(writer, place, later)
+            expect(await commitTypesOf(db, () => call(writer, place, later))).toEqual([type])
           }
         })
       }
