@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { MongoClient, type Db, type MongoClientOptions } from 'mongodb'
 import { MongoClient as MongoClient6 } from 'mongodb6'
+import { afterAll } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { emptyStores } from '../drivers/empty-stores.js'
 import { describeWithServer } from '../../servers/describe-with-server.js'
@@ -50,6 +51,22 @@ export function storesInEmptyCollections(db: Db) {
       db
         .collection<{ _id: string }>(`${prefix}objects`)
         .updateOne({ _id: scope }, { $inc: { bytes: 1, files: 1 } }),
+  })
+}
+
+/** Describes tests with stores in a database of their own, or a visible skip. */
+export function describeMongoStores(
+  title: string,
+  body: (stores: ReturnType<typeof storesInEmptyCollections>) => void,
+): void {
+  describeMongo(title, (url) => {
+    const client = clientOf(url)
+    const db = freshDatabase(client)
+    afterAll(async () => {
+      await db.dropDatabase()
+      await client.close()
+    })
+    body(storesInEmptyCollections(db))
   })
 }
 

@@ -1,22 +1,14 @@
-import { postgresAdapter } from '@svc/db/postgres'
-import { afterEach, it } from 'vitest'
-import { checkRaces } from '../../unit/server/checks/races.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
+import { afterAll } from 'vitest'
+import { itChecksUploads } from '../races/server-properties.js'
+import { describePostgres, poolOf, storesInEmptySchemas } from './schemas.js'
 
-describePostgres('checked uploads', (url) => {
+describePostgres('checked uploads with postgresAdapter', (url) => {
   const pool = poolOf(url)
-  const schemas: string[] = []
-  afterEach(async () => {
-    for (const schema of schemas.splice(0)) await dropSchema(pool, schema)
+  const { drop, ...stores } = storesInEmptySchemas(pool)
+  afterAll(async () => {
+    await drop()
+    await pool.end()
   })
 
-  it('verdicts and jobs at once show and lose nothing', async () => {
-    await checkRaces(200, async ({ now }) => {
-      const schema = freshSchema()
-      schemas.push(schema)
-      const store = postgresAdapter(pool, { schema, events: true, now })
-      await store.migrate()
-      return store
-    })
-  })
+  itChecksUploads(stores, 200)
 })
