@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { StorageObjectStore } from '@svc/db'
 import { freePort, privateFolder, type PrivateFolder } from '../servers/private-server.js'
 import { demoEnvironment, startDemo, type DemoOptions } from './demo-server.js'
 
@@ -12,7 +13,13 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 interface Start {
   readSettings(environment: NodeJS.ProcessEnv): unknown
   openStorage(folder: string): Promise<unknown>
-  openDatabase(folder: string): Promise<unknown>
+  openDatabase(folder: string): Promise<OpenDatabase>
+}
+
+interface OpenDatabase {
+  readonly name: string
+  readonly client: StorageObjectStore
+  readonly close: () => Promise<void>
 }
 
 async function loadStart(): Promise<Start> {
@@ -57,6 +64,21 @@ describe('npm start', () => {
     const npm = await npmStart({ dataFolder, port: '' })
     expect(Number(new URL(npm.url).port)).toBeGreaterThan(3000)
     await npm.stop()
+  })
+
+  it('keeps its records in the SQLite file that DATABASE_URL names, with events on', async () => {
+    const path = `${folder.path}/demo.db`
+    for (const url of [`sqlite://${path}`, `sqlite:${path}`]) {
+      vi.stubEnv('DATABASE_URL', url)
+      onTestFinished(() => void vi.unstubAllEnvs())
+      const { name, client, close } = await start.openDatabase(dataFolder)
+      expect(name).toBe(`the SQLite file ${path}`)
+      const [at, expiresAt] = [{ bucket: 'b', key: url }, new Date('2100-01-01')]
+      const { id } = await client.reserve({ ...at, scope: 'ann', declaredSize: 1, expiresAt })
+      await client.confirm({ ...at, id, size: 1 })
+      expect((await client.countEvents()).waiting).toBe(await client.countByScope('ann'))
+      await close()
+    }
   })
 
   it('allows 25,000,000 bytes a person by default', () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { describeSavedForms } from '../integration/sqlite/describe-saved-forms.js'
 import { findNode } from './environments.js'
+import { temporaryFolder } from './packed-package.js'
 import { repository, runProgramWith } from './programs.js'
 
 // Node 20 has no node:sqlite and runs no TypeScript.
@@ -18,6 +19,23 @@ for (const major of [22, 24] as const) {
       const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(output)?.[1])
       expect({ failed: count('fail'), skipped: count('skipped') }, output).toEqual({ failed: 0, skipped: 0 })
       expect(count('pass')).toBeGreaterThanOrEqual(400)
+    })
+
+    const folder = temporaryFolder()
+    it('is what svc-db opens a file with', async () => {
+      const run = (...args: string[]) =>
+        runProgramWith(
+          {},
+          folder,
+          path!,
+          join(repository, 'dist/cli.js'),
+          '--url',
+          'sqlite:./data.db',
+          ...args,
+        )
+      expect((await run('verify')).output).toContain('There is no database file')
+      expect(await run('migrate', '--json')).toEqual({ exitCode: 0, output: '{"from":0,"to":1}\n' })
+      expect(await run('verify')).toEqual({ exitCode: 0, output: '' })
     })
 
     describe('forms that are saved in a transaction', () => {
