@@ -5,6 +5,7 @@ import type { Leftover, ObjectReference, StorageObject } from '../../core/store/
 import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
 import type { DownloadLifetimes } from '../dependencies.js'
 import type { JobContext } from './job.js'
+import { isMarked, marked, unmarked } from './readable-mark.js'
 
 /**
  * The result for a leftover.
@@ -31,6 +32,8 @@ export interface Look {
   readonly time: Date
   /** When the bytes may be removed. For `cleanUp`, once their download URLs have expired. */
   readonly readableUntil: Date
+  /** Whether only the due date of the leftover tells that the bytes can't be read any more. Then later due dates have to tell it, too. */
+  readonly isMarked: boolean
   /** When nothing can be written any more. */
   readonly closedAt: Date
   /** Nothing can be read or written any more. If nothing is there either, the leftover is forgotten. */
@@ -48,7 +51,7 @@ export async function settleDueLeftover(
   dueBefore: Date,
 ): Promise<SettledLeftover | null> {
   const { attemptId } = leftover
-  const until = unlikeFirstLook(CLAIM_SECONDS, look)
+  const until = dueIn(CLAIM_SECONDS, look)
   const isTaken = await context.records.objects.deferLeftover({ attemptId, until, dueBefore })
   return isTaken ? settleLeftover(context, leftover, look) : null
 }
@@ -68,7 +71,7 @@ export async function settleLeftover(
     return outcome
   } catch (error) {
     await records.objects
-      .deferLeftover({ attemptId, until: unlikeFirstLook(RETRY_SECONDS, look) })
+      .deferLeftover({ attemptId, until: dueIn(RETRY_SECONDS, look) })
       .catch((failure: unknown) => report(failure, { operation: look.operation }))
     throw error
   }
@@ -85,10 +88,12 @@ export function lookForCleanUp(
     readonly download: Pick<DownloadLifetimes, 'maxSeconds'>
   },
 ): Look {
-  const { since, storageKey } = leftover
+  const { since, storageKey, dueAt } = leftover
   // Without a storage key, the bytes are under a key that the application manages.
-  const readableUntil = storageKey === null ? since : secondsAfter(since, download.maxSeconds)
-  return lookAt('cleanUp', leftover, now(), readableUntil)
+  if (storageKey === null) return lookAt('cleanUp', leftover, now(), since)
+  const latest = secondsAfter(since, download.maxSeconds)
+  const isEarlier = dueAt !== null && isMarked(dueAt) && dueAt < latest
+  return { ...lookAt('cleanUp', leftover, now(), isEarlier ? dueAt : latest), isMarked: isEarlier }
 }
 
 /** Returns a look that removes the bytes whatever download URLs are still valid. */
@@ -100,21 +105,29 @@ export function lookForErasure(operation: string, leftover: Leftover, now: Date)
 
 function lookAt(operation: string, { writableUntil }: Leftover, time: Date, readableUntil: Date): Look {
   const closedAt = secondsAfter(writableUntil, GRACE_SECONDS)
-  return { operation, time, readableUntil, closedAt, isLast: time >= readableUntil && time >= closedAt }
+  const isLast = time >= readableUntil && time >= closedAt
+  return { operation, time, readableUntil, isMarked: false, closedAt, isLast }
 }
 
 /** Returns when the next look is worth its bucket calls. `null`: no later than it is due already. */
-function nextLook(outcome: SettledLeftover, { time, readableUntil, closedAt, isLast }: Look): Date | null {
+function nextLook(outcome: SettledLeftover, look: Look): Date | null {
+  const { time, readableUntil, closedAt, isLast } = look
   if (outcome === 'forgotten') return null
-  if (outcome === 'kept') return secondsAfter(time, KEPT_SECONDS)
+  if (outcome === 'kept') return dueIn(KEPT_SECONDS, look)
   if (isLast) return null
-  return time < readableUntil ? readableUntil : closedAt
+  if (time < readableUntil) return readableUntil
+  return look.isMarked ? marked(closedAt) : closedAt
 }
 
-/** Returns a time that differs from `readableUntil`, which marks leftovers whose first look succeeded. */
-function unlikeFirstLook(seconds: number, { time, readableUntil }: Look): Date {
+/**
+ * Returns the time after these seconds. Only a look that goes by a mark returns a marked one. It differs from `readableUntil`, which
+ * tells that the first look succeeded.
+ */
+function dueIn(seconds: number, { time, readableUntil, isMarked: isMarkedLook }: Look): Date {
   const until = secondsAfter(time, seconds)
-  return until.getTime() === readableUntil.getTime() ? new Date(until.getTime() + 1) : until
+  if (isMarkedLook) return marked(until)
+  const isReadableUntil = until.getTime() === readableUntil.getTime()
+  return unmarked(isReadableUntil ? new Date(until.getTime() + 1) : until)
 }
 
 async function settle(context: JobContext, leftover: Leftover, look: Look): Promise<SettledLeftover> {
