@@ -51,4 +51,21 @@ describe.each(everyFramework)('sessions in $name', ({ app: newApp, sessionOf }) 
       expect(cookiesOf(response)).toMatch(/^(connect\.sid|koa\.sess)=./)
     }
   })
+
+  it('are unknown to a request that came through s3.handler, and onError gets the reason', async () => {
+    const resolveScope = (request: Request) => sessionOf(request).account ?? null
+    const reasons: unknown[] = []
+    const { handler } = createS3Server({
+      storage: memoryStorage(),
+      bucket: 'files',
+      plugins: [db({ client: memoryAdapter(), resolveScope })],
+      onError: (error) => void reasons.push(error),
+    })
+    expect((await handler(new Request('http://a/api/s3/db/objects'))).status).toBe(500)
+    await expect
+      .poll(() => reasons)
+      .toEqual([
+        expect.objectContaining({ message: expect.stringMatching(/it came through s3\.handler/) as string }),
+      ])
+  })
 })
