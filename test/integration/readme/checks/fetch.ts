@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
 import { createS3Client, dbClient } from '@svc/db/client'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { RawConnection } from '../../bindings/raw-connection.js'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
@@ -22,6 +23,7 @@ const servesFetch: SnippetCheck = async (program) => {
   await expectClosed(baseURL, '/api/s3/unknown', 404)
   await expectClosed(baseURL, '/elsewhere', 404)
   await expectServedBehindParser(server)
+  await expectCancelled(baseURL)
 }
 
 /** Expects a response to a body that is never complete, and then the end of its connection. */
@@ -32,6 +34,23 @@ async function expectClosed(baseURL: string, path: string, status: number): Prom
   connection.send(`${head}Content-Length: ${2 ** 30}\r\n\r\n${'x'.repeat(3 * 2 ** 20)}`)
   expect((await connection.response()).status).toBe(status)
   await closed
+}
+
+/** Expects the bodies of downloads to be cancelled if the client leaves, also those that wait behind the first one. */
+async function expectCancelled(baseURL: string): Promise<void> {
+  const { api } = createS3Client({ baseURL, headers: signedInAs('ann'), plugins: [] })
+  const { key } = await api.upload(new File([new Uint8Array(8 * 2 ** 20)], 'film.mp4'))
+  const { pathname, search, port } = new URL((await api.download({ key })).url)
+  const bodies = vi.spyOn(Readable, 'fromWeb')
+  // The program logs what interrupts a download.
+  vi.spyOn(console, 'error').mockReturnValue()
+  const connection = await RawConnection.open(Number(port))
+  connection.socket.pause()
+  connection.send(`GET ${pathname}${search} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(3))
+  await expect.poll(() => bodies.mock.results.length).toBe(3)
+  connection.socket.resetAndDestroy()
+  const isCancelled = ({ value }: { readonly value: unknown }) => (value as Readable).destroyed
+  await expect.poll(() => bodies.mock.results.every(isCancelled)).toBe(true)
 }
 
 async function expectServedBehindParser(server: Server): Promise<void> {
