@@ -3,10 +3,11 @@ import { upload } from '../servers/store-calls.mjs'
 
 /**
  * Creates a schema with events on, in which this many wait. `add` adds more of objects that have no other, all due. They
- * are copies of one that the adapter recorded, each with a key of its own, because loading many takes only SQL.
+ * are copies of one that the adapter recorded, each with a key of its own, because loading many takes only SQL. `createAdapter` may be
+ * that of another build.
  */
-export async function createEventQueue(pool, schema, waiting) {
-  const store = postgresAdapter(pool, { schema, events: true })
+export async function createEventQueue(pool, schema, waiting, createAdapter = postgresAdapter) {
+  const store = createAdapter(pool, { schema, events: true })
   await store.migrate()
   await upload(store, 'user:sample')
   const { object } = (await pool.query(`DELETE FROM ${schema}.events RETURNING object`)).rows[0]
