@@ -46,6 +46,8 @@ export function releasedSource(): ReleasedSource {
   const alias = {
     '@svc/db/postgres': source('adapters/postgres/index.ts'),
     '@svc/db/mongo': source('adapters/mongo/index.ts'),
+    // The release has none, and its processes open none. Programs that open any database import it.
+    '@svc/db/sqlite': join(REPOSITORY, 'src/adapters/sqlite/index.ts'),
     '@svc/db': source('index.ts'),
   }
   return {
