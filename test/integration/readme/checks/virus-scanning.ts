@@ -94,6 +94,11 @@ const letsModeratorsDecide: SnippetCheck = async (program) => {
   expect((await decide('reject', bad)).status).toBe(204)
   expect(await store.findById({ id: good.id })).toMatchObject({ status: 'active' })
   expect(await store.findById({ id: bad.id })).toBeNull()
+  expect((await decide('reject', good)).status).toBe(404)
+  expect((await api.download({ key: good.key })).url).toContain('_storage/')
+  const told = (as: string) => fetch(`${origin}/refusals/${bad.id}`, { headers: signedInAs(as) })
+  expect(await (await told('ann')).json()).toEqual({ reason: 'Off topic.' })
+  expect((await told('bob')).status).toBe(404)
 }
 
 const encodesPictures: SnippetCheck = async (program) => {
