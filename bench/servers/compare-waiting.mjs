@@ -20,15 +20,22 @@ show the noise.`
  * of the rounds' ratios. On a busy machine, times jump between two levels, and the medians of both sides may fall on
  * different ones.
  *
+ * `prepare` may have a function for either side. It gets the number of calls of a round, and runs before it, outside the time. `calls` sets
+ * that number, for calls that take long.
+ *
  * A side is an async function that makes one call. `callers` of them run concurrently. A bar is `{ most }` for the
  * highest ratio of times, or `{ least }` for the lowest ratio of calls per second. With `null` instead of a number, the
  * ratio is only printed.
  */
-export async function compareWaiting({ name, base, subject, bar, callers = 1, rounds }) {
-  const sides = { base: inRounds(base, callers), subject: inRounds(subject, callers) }
-  for (const run of Object.values(sides)) await warmUp(run, callers)
-  const calls = { base: await callsPerRound(sides.base, callers) }
-  calls.subject = await callsPerRound(sides.subject, callers)
+export async function compareWaiting(comparison) {
+  const { name, base, subject, bar, callers = 1, rounds, prepare = {} } = comparison
+  const sides = {
+    base: inRounds(base, callers, prepare.base),
+    subject: inRounds(subject, callers, prepare.subject),
+  }
+  for (const run of Object.values(sides)) await warmUp(run, comparison.calls ?? callers * 6)
+  const calls = { base: comparison.calls ?? (await callsPerRound(sides.base, callers)) }
+  calls.subject = comparison.calls ?? (await callsPerRound(sides.subject, callers))
   const times = { base: [], subject: [] }
   for (let round = 0; round < rounds; round++) {
     // The first side alternates, because the server may still finish work of the first when the second runs.
@@ -52,8 +59,9 @@ export async function compareWaiting({ name, base, subject, bar, callers = 1, ro
 }
 
 /** Creates a function that makes this many calls with concurrent callers and returns the time in microseconds. */
-function inRounds(call, callers) {
+function inRounds(call, callers, prepare = () => {}) {
   return async (calls) => {
+    await prepare(calls)
     const start = performance.now()
     let left = calls
     await Promise.all(
@@ -66,8 +74,8 @@ function inRounds(call, callers) {
 }
 
 /** Runs a side until the engine has compiled it and every connection has prepared its statements and kept a plan. */
-async function warmUp(run, callers) {
-  for (const end = performance.now() + WARM_UP_MILLISECONDS; performance.now() < end;) await run(callers * 6)
+async function warmUp(run, calls) {
+  for (const end = performance.now() + WARM_UP_MILLISECONDS; performance.now() < end;) await run(calls)
 }
 
 /** Returns how many calls fill a round and keep every caller busy for most of it. */
