@@ -8,6 +8,8 @@ import { LIBRARIES, STEPS, type SavedForm } from './saved-form.js'
 import { describePrivatePostgres, freshSchema, poolOf } from './schemas.js'
 
 const MINUTE = 60_000
+/** A hundred kills in all. */
+const TWICE = { repeats: 1 }
 
 // docs/forms-and-drafts.md promises this.
 describePrivatePostgres('a form and the end of its file, in one transaction', (programs) => {
@@ -75,6 +77,7 @@ describePrivatePostgres('a form and the end of its file, in one transaction', (p
   describe.each(Object.keys(LIBRARIES))('with %s', (library) => {
     it.each(STEPS)(
       'is saved as a whole or not at all if the process is killed once it is %s',
+      TWICE,
       async (diesAfter) => {
         const saved = await uploaded()
         expect(await endOf({ ...saved, library, diesAfter, victim: 'process' })).toBe('SIGKILL')
@@ -84,6 +87,7 @@ describePrivatePostgres('a form and the end of its file, in one transaction', (p
 
     it.each(STEPS)(
       'is saved as a whole or not at all if its backend is killed once it is %s',
+      TWICE,
       async (diesAfter) => {
         const saved = await uploaded()
         const isSaved = diesAfter === 'committed'
