@@ -110,6 +110,7 @@ function documentedCommands(url: string, server: S3Server): void {
       'check-usage',
       'repair-usage',
       'purge-expired',
+      'arrived',
     ]
     const ofBuckets = ['import', 'check-storage', 'transfer-scope', 'end-uploads', 'erase', 'clean-up']
     expect([...new Set(shown)]).toEqual([...commands, 'leftovers', 'purge-deleted', ...ofBuckets])
@@ -124,7 +125,7 @@ function documentedCommands(url: string, server: S3Server): void {
     const reading: Promise<Example>[] = []
     for (const example of others) {
       const changes =
-        /^svc-db (?:migrate|repair-usage|update|transfer|purge-|import|end-uploads|erase|clean-up)/.test(
+        /^svc-db (?:migrate|repair-usage|update|transfer|purge-|arrived --reject|import|end-uploads|erase|clean-up)/.test(
           example.command,
         )
       if (changes) printed.push(...(await Promise.all(reading.splice(0))))
