@@ -1,12 +1,10 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { cleanUp, type Leftover } from '@svc/db'
 import { expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
+import { heapSamples } from './heap-samples.js'
 import { around, startService } from './service.js'
 
 const MILLION = 1_000_000
-const MIB = 1024 ** 2
 
 it('cleanUp settles a million leftovers in flat memory, with two calls of the bucket for each', async () => {
   let calls = 0
@@ -33,17 +31,10 @@ it('cleanUp settles a million leftovers in flat memory, with two calls of the bu
   around(service.objects, 'deferLeftover', () => () => Promise.resolve(true))
   around(service.objects, 'forgetLeftover', () => () => Promise.resolve(true))
 
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  const heap: number[] = []
-  const onProgress = ({ done }: { done: number }) => {
-    if (done % 200_000 !== 0) return
-    collect()
-    heap.push(process.memoryUsage().heapUsed)
-  }
-  const { leftovers } = await cleanUp(service.s3, { onProgress, concurrency: 32 })
+  const heap = heapSamples(200_000)
+  const { leftovers } = await cleanUp(service.s3, { onProgress: heap.onProgress, concurrency: 32 })
   expect(leftovers.forgotten).toBe(MILLION)
   expect(calls).toBe(2 * MILLION)
-  expect(heap).toHaveLength(5)
-  expect((Math.max(...heap) - heap[0]!) / MIB).toBeLessThan(8)
+  expect(heap.result.count).toBe(5)
+  expect(heap.result.growth).toBeLessThan(8)
 })
