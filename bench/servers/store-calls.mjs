@@ -11,8 +11,17 @@ export async function upload(store, scope) {
   await store.confirm({ bucket, key, id, scope, size: SIZE, eTag: 'e', quota: ample })
 }
 
+/** Makes one upload that is checked before it is visible: reserves a new key, marks it as arrived, and accepts it. */
+export async function checkedUpload(store, scope) {
+  const { key, id } = await reserve(store, scope, ample, undefined, { checkSeconds: 604_800 })
+  const attempt = { bucket, key, id, scope, size: SIZE, eTag: 'e', quota: ample }
+  await store.confirm(attempt)
+  const { status } = await store.confirm({ ...attempt, accept: true })
+  if (status !== 'active') throw new Error(`The upload was not accepted, but ${status}.`)
+}
+
 /** Reserves a key, by default a new one that sorts after all earlier ones. */
-export function reserve(store, scope, limits, ownKey) {
+export function reserve(store, scope, limits, ownKey, terms) {
   const id = createAttemptId()
   const key = ownKey ?? `uploads/${id}`
   const expiresAt = new Date(Date.now() + 3_600_000)
@@ -28,5 +37,6 @@ export function reserve(store, scope, limits, ownKey) {
     route: 'common',
     filename: 'holiday picture.jpg',
     contentType: 'image/jpeg',
+    ...terms,
   })
 }

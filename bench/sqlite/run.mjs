@@ -8,6 +8,7 @@ import { postgresAdapter } from '@svc/db/postgres'
 import { sqliteAdapter } from '@svc/db/sqlite'
 import Database from 'better-sqlite3'
 import { openReport } from '../report.mjs'
+import { CHECKED, compareChecked } from '../servers/compare-checked.mjs'
 import { compareWaiting } from '../servers/compare-waiting.mjs'
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
@@ -88,6 +89,8 @@ report.add(
     await line('usage', used(embedded), used(store)),
   ],
 )
+
+report.add(...CHECKED, await compareChecked([{ store, callers: 1 }], ROUNDS))
 
 /** One writer, after another, for a second of time. */
 let pairs = 0
