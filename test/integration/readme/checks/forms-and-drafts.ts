@@ -1,10 +1,12 @@
 import type { PrismaPg } from '@prisma/adapter-pg'
 import type { Knex } from 'knex'
 import mongoose from 'mongoose'
+import type { RequestListener } from 'node:http'
 import type pg from 'pg'
 import { expect, vi } from 'vitest'
 import { cleanUp, type StorageObject, type StorageObjectStore } from '@svc/db'
 import type { DbContext } from '@svc/db/adapter'
+import { listen } from '../../bindings/listening.js'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { clientOf, signedInAs, type HandlerProgram } from './app-client.js'
 
@@ -39,20 +41,48 @@ const givesAnEnd: SnippetCheck = async (program) => {
 
 const postsIds: SnippetCheck = async (program) => {
   const { submit } = await run<{
-    submit: (
-      form: FormData,
-      files: readonly File[],
-      upload: () => Promise<{ id: string }>,
-    ) => Promise<unknown>
+    submit: (text: string, files: readonly File[], upload: () => Promise<{ id: string }>) => Promise<number[]>
   }>(program)
   const post = vi.fn<typeof fetch>().mockResolvedValue(new Response())
   vi.stubGlobal('fetch', post)
-  await submit(new FormData(), [file(), file()], () => Promise.resolve({ id: UNKNOWN_ID }))
-  expect((post.mock.lastCall![1]!.body as FormData).getAll('files')).toEqual([UNKNOWN_ID, UNKNOWN_ID])
-  await expect(submit(new FormData(), [file()], () => Promise.reject(new Error('lost')))).rejects.toThrow(
-    'lost',
-  )
+  const upload = () => Promise.resolve({ id: UNKNOWN_ID })
+  expect(await submit('a note', [file(), file()], upload)).toEqual([])
+  expect(JSON.parse(post.mock.lastCall![1]!.body as string)).toEqual({
+    ...{ text: 'a note', files: [UNKNOWN_ID, UNKNOWN_ID] },
+  })
+  await expect(submit('', [file()], () => Promise.reject(new Error('lost')))).rejects.toThrow('lost')
   expect(post).toHaveBeenCalledOnce()
+  const refusal = (params: object) => new Response(JSON.stringify({ params }), { status: 422 })
+  post.mockResolvedValueOnce(refusal({ missing: '0,2' }))
+  expect(await submit('', [file(), file(), file()], upload)).toEqual([0, 2])
+  post.mockResolvedValueOnce(refusal({}))
+  await expect(submit('', [file()], upload)).rejects.toThrow('not saved')
+}
+
+const servesForms: SnippetCheck = async (path) => {
+  const { app, stop, jobs } = await run<{ app: RequestListener; stop: () => void; jobs: Promise<void> }>(path)
+  const { store, ...server } = await runSibling<FormProgram>(path, 'form-server.mjs')
+  const { url } = await listen(app)
+  const owner = 'form:app'
+  const post = async (files: readonly string[], headers: object = signedInAs(owner)) => {
+    const response = await fetch(`${url}/notes`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ text: 'a note', files }),
+    })
+    return [response.status, await response.text()] as const
+  }
+  const { id } = await clientOf(server, owner).upload(file())
+  expect(
+    (await fetch(`${url}/api/s3/file?id=${id}`, { headers: signedInAs(owner), redirect: 'manual' })).status,
+  ).toBe(302)
+  expect((await post([id], {}))[0]).toBe(401)
+  expect(await post([id, UNKNOWN_ID])).toEqual([422, expect.stringContaining('"missing":"1"')])
+  expect((await post(['no id']))[0]).toBe(422)
+  expect((await post([id]))[0]).toBe(201)
+  expect(await store.findById({ id })).toMatchObject({ temporaryUntil: null })
+  stop()
+  await jobs
 }
 
 interface SavingProgram {
@@ -176,6 +206,7 @@ const expires: SnippetCheck = async (path) => {
 export const formsAndDraftsChecks: SnippetChecks = {
   'docs/forms-and-drafts.md#form-server.ts': { onPostgres: givesAnEnd },
   'docs/forms-and-drafts.md#form-page.ts': postsIds,
+  'docs/forms-and-drafts.md#form-app.ts': { onPostgres: servesForms },
   'docs/forms-and-drafts.md#transaction.ts': { onPostgres: async (path) => void (await run(path)) },
   'docs/forms-and-drafts.md#save-with-drizzle.ts': { onPostgres: savesTogether('form:drizzle') },
   'docs/forms-and-drafts.md#save-with-kysely.ts': { onPostgres: savesTogether('form:kysely') },
