@@ -55,13 +55,19 @@ function areIndependent(one: CallKind, other: CallKind): boolean {
   return one.system !== other.system || (one.reads && other.reads)
 }
 
+/** How many of the possible sequences run. Default: all. */
+export interface Extent {
+  readonly maxSwitches?: number
+  readonly step?: number
+}
+
 /**
- * Calls `run` once for every sequence of choices that changes between the processes at most `maxSwitches` times. Returns the
- * number of sequences. Few changes are enough to show most races.
+ * Calls `run` once for every sequence of choices that changes between the processes at most `maxSwitches` times, or for every n-th
+ * call at which it can change, with a `step` of n. Returns the number of sequences. Few changes are enough to show most races.
  */
 export async function forEverySchedule(
   run: (choose: () => 0 | 1) => Promise<void>,
-  maxSwitches = Infinity,
+  { maxSwitches = Infinity, step = 1 }: Extent = {},
 ): Promise<number> {
   const pending: (0 | 1)[][] = [[], [1]]
   for (let count = 0; ; count++) {
@@ -75,7 +81,7 @@ export async function forEverySchedule(
     })
     const switches = prefix.filter((choice, at) => at > 0 && choice !== prefix[at - 1]).length
     if (switches >= maxSwitches) continue
-    for (let at = Math.max(1, prefix.length); at < chosen.length; at++) {
+    for (let at = Math.max(1, prefix.length); at < chosen.length; at += step) {
       pending.push([...chosen.slice(0, at), chosen[at] === 0 ? 1 : 0])
     }
   }
