@@ -351,7 +351,8 @@ FUNCTION purge_deleted_v2(
   p_scope text,
   p_before timestamptz,
   p_limit integer,
-  p_from timestamptz
+  p_from timestamptz,
+  p_rejected_from timestamptz
 ) RETURNS TABLE(scope text, dropped bigint, first timestamptz);
 
 -- purge_expired_v2 as version 1.5 calls it.
@@ -403,8 +404,10 @@ FUNCTION reject_v1(
   p_scope text,
   p_reason text,
   p_now timestamptz,
+  p_from timestamptz,
   OUT obj objects,
-  OUT ends timestamptz
+  OUT ends timestamptz,
+  OUT first timestamptz
 ) RETURNS record;
 
 -- release_v2 as version 1.5 calls it.

@@ -20,6 +20,7 @@ import { compareImports, IMPORT_CONCURRENCY, printImports } from './imported-obj
 import { loadScopes, measureSizes } from './loaded-scopes.mjs'
 import { compareCounters, comparePages } from './reads.mjs'
 import { compareUploadCosts } from './upload-costs.mjs'
+import { compareStoredMetadata } from './stored-metadata.mjs'
 import {
   compareHotScope,
   compareObjectChanges,
@@ -85,6 +86,11 @@ report.add(
   await compareDepths(store, deepPage),
 )
 report.add('A page of 100 of the large scope', ['same SQL', 'adapter'], await comparePages(single, store))
+report.add(
+  'Objects by storage key, with 16 kB of metadata each',
+  ['without', 'with'],
+  await compareStoredMetadata(single, store),
+)
 
 const { host, port } = cluster.connection
 const proxy = await startDelayProxy({ host, port }, DELAY)

@@ -1,6 +1,6 @@
 import { postgresAdapter } from '@svc/db/postgres'
 import { bucket } from '../servers/scopes.mjs'
-import { ample, reserve } from '../servers/store-calls.mjs'
+import { ample, reserve, SIZE } from '../servers/store-calls.mjs'
 
 const HOT = 'user:hot'
 const OTHER = 'user:other'
@@ -11,13 +11,14 @@ const CLAIMED = 1000
 export async function createUsedStore(pool, store, rows) {
   // Events were delivered a while ago: calls always look at the last minute.
   const earlier = postgresAdapter(pool, { now: () => new Date(Date.now() - 600_000) })
-  for (const table of ['objects', 'scope_usage', 'leftovers', 'events']) {
+  for (const table of ['objects', 'scope_usage', 'leftovers', 'terms', 'rejections', 'events']) {
     await pool.query(`ALTER TABLE svc_db.${table} SET (autovacuum_enabled = off)`)
   }
   await upload(pool, rows)
   await deliver(earlier, rows)
   await purge(pool, store, rows)
   await forget(pool, rows)
+  await end(pool, rows)
   await count(pool, rows)
   await pool.query('ANALYZE')
   await pool.query('CHECKPOINT')
@@ -88,6 +89,22 @@ async function forget(pool, rows) {
   await pool.query('DELETE FROM svc_db.leftovers')
 }
 
+/** Keeps as many temporary objects, accepts as many checked uploads and forgets as many rejections. */
+async function end(pool, rows) {
+  const made = `SELECT gen_random_uuid() AS id, at
+    FROM generate_series(1, ${rows}) g, LATERAL (SELECT now() - interval '90 days' + g * interval '1 second' AS at) t`
+  for (const end of ['temporary_until', 'check_until']) {
+    await pool.query(
+      `INSERT INTO svc_db.terms (attempt_id, id, scope, ${end}) SELECT id, id, '${HOT}', at FROM (${made}) made`,
+    )
+  }
+  await pool.query('DELETE FROM svc_db.terms')
+  await pool.query(`
+    INSERT INTO svc_db.rejections (attempt_id, scope, bucket, key, rejected_at)
+    SELECT id, '${HOT}', '${bucket}', id::text, at FROM (${made}) made`)
+  await pool.query('DELETE FROM svc_db.rejections')
+}
+
 /** Changes the sums of the scope as often as batches of eight uploads do. */
 async function count(pool, rows) {
   await pool.query(`
@@ -116,6 +133,19 @@ export function callsBeside() {
     {
       name: 'purgeDeleted of the scope',
       call: (store) => store.purgeDeleted({ before, scope: HOT, limit: LIMIT }),
+    },
+    { name: 'listTemporary', call: (store) => store.listTemporary({ limit: LIMIT }) },
+    {
+      name: 'listTemporary of the scope',
+      call: (store) => store.listTemporary({ scope: HOT, limit: LIMIT }),
+    },
+    {
+      name: 'listArrived, due',
+      call: (store) => store.listArrived({ dueBefore: new Date(), limit: LIMIT }),
+    },
+    {
+      name: 'listArrived of the scope',
+      call: (store) => store.listArrived({ scope: HOT, limit: LIMIT }),
     },
     { name: 'listLeftovers', call: (store) => store.listLeftovers({ limit: LIMIT }) },
     {
@@ -151,7 +181,14 @@ export function callsBeside() {
     { name: 'listScopes', call: (store) => store.listScopes({ limit: LIMIT }) },
     { name: 'listStored', call: (store) => store.listStored({ bucket, limit: LIMIT }) },
     { name: 'reserve + release', call: reserveAndRelease, bar: {} },
+    { name: 'reserve + confirm + reject, other scope', call: reject },
   ]
+}
+
+async function reject(store) {
+  const { key, id } = await reserve(store, OTHER, ample, null, { checkSeconds: 60 })
+  await store.confirm({ bucket, key, id, scope: OTHER, size: SIZE, eTag: 'e', quota: ample })
+  await store.reject({ bucket, key, id })
 }
 
 async function reserveAndRelease(store) {

@@ -39,6 +39,10 @@ const REMEMBERED_ATTEMPTS = 10_000
 
 /** Maximum writes of all scopes that wait for held keys, because each may take a connection. */
 const MAX_HELD = 4
+/** A write waits for a held key only if a connection is left for its scope, and one for other calls. */
+const SPARE_FOR_HELD = 3
+/** A second write of a scope starts only if a connection is left for other calls. */
+const SPARE_FOR_SECOND = 2
 /** Milliseconds after which a further write whose key is held joins another batch. */
 const HELD_PAUSE = 100
 
@@ -53,7 +57,11 @@ const MICROTASKS_TO_NEXT_CALL = 8
  * A batch only tries to lock its keys. A write whose key another transaction holds leaves it and waits on a connection
  * of its own.
  */
-export function createBatchedWrites({ idempotent, once }: Calls, { writes, tries }: Statements) {
+export function createBatchedWrites(
+  { idempotent, once }: Calls,
+  { writes, tries }: Statements,
+  spareConnections: () => number = () => Infinity,
+) {
   const uploads = createBatcher<'reserve' | 'confirm'>(writes.batch, ({ key }) => key)
   const adoptions = createBatcher<'adopt'>(writes.adoptBatch, ({ storageKey }) => storageKey)
 
@@ -73,7 +81,7 @@ export function createBatchedWrites({ idempotent, once }: Calls, { writes, tries
         return results
       },
       async hold(write) {
-        if (held === MAX_HELD) {
+        if (held === MAX_HELD || spareConnections() < SPARE_FOR_HELD) {
           await new Promise((resolve) => setTimeout(resolve, HELD_PAUSE))
           return { again: write }
         }
@@ -86,6 +94,8 @@ export function createBatchedWrites({ idempotent, once }: Calls, { writes, tries
       wasUndone: wasReported,
       // Two callers would gain nothing by waiting for each other.
       counts: 'jobs',
+      // Both may wait for a transaction that holds the scope.
+      mayShare: () => spareConnections() >= SPARE_FOR_SECOND,
       async untilNextCalls() {
         for (let i = 0; i < MICROTASKS_TO_NEXT_CALL; i++) await Promise.resolve()
       },

@@ -1,4 +1,5 @@
 import { endOfPrefix } from '../../core/names.js'
+import { REJECTION_SECONDS } from '../../core/store/inputs/index.js'
 import { attemptRow } from '../../core/store/lifecycle/plans.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type { StoreDriver } from '../../core/store/driver.js'
@@ -20,7 +21,6 @@ import { SCHEMA } from './sql/schema.js'
 import { verify } from './migrate/verify.js'
 import {
   AFTER_ALL_DATES,
-  BEFORE_ALL_DATES,
   readFirst,
   readLeftover,
   readNumber,
@@ -54,7 +54,7 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
   const calls = createCalls(database)
   const { idempotent, once } = calls
   const callReplica = readDatabase === database ? idempotent : createReadPoolCall(readDatabase, idempotent)
-  const batchedWrites = createBatchedWrites(calls, statements)
+  const batchedWrites = createBatchedWrites(calls, statements, database.spareConnections)
 
   const callWithin = (
     scope: string | null,
@@ -190,9 +190,16 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     },
 
     async listTemporary({ scope, before, limit, after }) {
-      const from = after?.temporaryUntil?.toISOString() ?? BEFORE_ALL_DATES
-      const values = [before.toISOString(), from, after?.id ?? FIRST_ID, limit]
-      return readObjects(await callWithin(scope, [lists.listTemporary, lists.listTemporaryOfScope], values))
+      const list = async (from: string, afterId: string) => {
+        const values = [before.toISOString(), from, afterId, limit]
+        return readObjects(await callWithin(scope, [lists.listTemporary, lists.listTemporaryOfScope], values))
+      }
+      if (after?.temporaryUntil) return list(after.temporaryUntil.toISOString(), after.id)
+      const { result } = await marks.within(scope).temporary.look(before.getTime(), async (from) => {
+        const found = await list(startText(from), FIRST_ID)
+        return { result: found, first: found[0]?.temporaryUntil?.getTime() ?? null }
+      })
+      return result
     },
 
     async endTemporary({ objects, mode, endedBy, now }) {
@@ -206,13 +213,29 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     },
 
     async listArrived({ scope, dueBefore, limit, after }) {
-      const from = after?.expiresAt?.toISOString() ?? BEFORE_ALL_DATES
-      const values = [dueBefore?.toISOString() ?? AFTER_ALL_DATES, from, after?.id ?? FIRST_ID, limit]
-      return readObjects(await callWithin(scope, [lists.listArrived, lists.listArrivedOfScope], values))
+      const list = async (from: string, afterId: string) => {
+        const values = [dueBefore?.toISOString() ?? AFTER_ALL_DATES, from, afterId, limit]
+        return readObjects(await callWithin(scope, [lists.listArrived, lists.listArrivedOfScope], values))
+      }
+      if (after?.expiresAt) return list(after.expiresAt.toISOString(), after.id)
+      const upto = dueBefore?.getTime() ?? Infinity
+      const { result } = await marks.within(scope).arrived.look(upto, async (from) => {
+        const found = await list(startText(from), FIRST_ID)
+        return { result: found, first: found[0]?.expiresAt?.getTime() ?? null }
+      })
+      return result
     },
 
     async reject(command) {
-      return { row: firstObject(await once(writes.reject, valuesOf(ARGUMENTS.reject, command))) }
+      const values = valuesOf(ARGUMENTS.reject, command)
+      const hourAgo = command.now.getTime() - REJECTION_SECONDS * 1000
+      const { result } = await marks.forgotten.look(hourAgo, async (from) => {
+        const rows = await once(writes.reject, [...values, startText(from)])
+        const row = rows[0] ? readObject(rows[0], 1) : null
+        // Without a rejection, no others were looked for.
+        return { result: row, first: row === null ? from : readFirst(rows, 0) }
+      })
+      return { row: result }
     },
 
     findById: async ({ id, scope }) => readOne(reads.findById, [id, scope]),
@@ -273,15 +296,20 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     },
 
     async purgeDeleted({ id, scope, before, limit }) {
-      const purge = async (from: number) => {
-        const values = [id, scope, before.toISOString(), limit, startText(from)]
+      const purge = async (from: number, rejectedFrom: number) => {
+        const values = [id, scope, before.toISOString(), limit, startText(from), startText(rejectedFrom)]
         const rows = await once(writes.purgeDeleted, values)
         // A row without a number only tells that other transactions hold what is left.
         const result = rows.reduce((sum, row) => sum + readNumber(row[1] ?? '0'), 0)
         return { result, first: readFirst(rows, 0) }
       }
-      const { deleted } = marks.within(scope)
-      const { result } = id === null ? await deleted.look(before.getTime(), purge) : await purge(FROM_START)
+      if (id !== null) return { dropped: (await purge(FROM_START, FROM_START)).result }
+      const { deleted, rejections } = marks.within(scope)
+      const { result } = await rejections.look(before.getTime(), async (rejectedFrom) => {
+        const purged = await deleted.look(before.getTime(), (from) => purge(from, rejectedFrom))
+        // All rejections up to the date are gone.
+        return { result: purged.result, first: null }
+      })
       return { dropped: result }
     },
 

@@ -16,11 +16,18 @@ export class ScopeMarks {
   readonly deferred: LowWaterMark
   /** Leftovers that were never put off, by the time in their attempt ids. */
   readonly undeferred: LowWaterMark
+  /** Ends of temporary objects. */
+  readonly temporary: LowWaterMark
+  /** Ends of the time for checks of attempts that have arrived. */
+  readonly arrived: LowWaterMark
+  /** Rejections that a purge deletes. */
+  readonly rejections: LowWaterMark
 
   constructor(fullLookEvery: number) {
     const create = () => new LowWaterMark(fullLookEvery)
     ;[this.expired, this.deleted, this.leftovers] = [create(), create(), create()]
     ;[this.deferred, this.undeferred] = [create(), create()]
+    ;[this.temporary, this.arrived, this.rejections] = [create(), create(), create()]
   }
 
   /** Notes a write that may have ended an attempt or deleted an object. The attempt may be of any age. */
@@ -35,6 +42,8 @@ export class ScopeMarks {
 export class IndexMarks {
   readonly firstEvents: LowWaterMark
   readonly retries: LowWaterMark
+  /** Rejections that other rejections forget, because they are older than an hour. */
+  readonly forgotten: LowWaterMark
   readonly #all: ScopeMarks
   readonly #fullLookEvery: number
   #ofScopes = new RecentEntries<ScopeMarks>(REMEMBERED_SCOPES)
@@ -47,6 +56,7 @@ export class IndexMarks {
     this.#fullLookEvery = isPool ? FULL_LOOK_EVERY : 0
     this.firstEvents = new LowWaterMark(this.#fullLookEvery)
     this.retries = new LowWaterMark(this.#fullLookEvery)
+    this.forgotten = new LowWaterMark(this.#fullLookEvery)
     this.#all = new ScopeMarks(this.#fullLookEvery)
   }
 
@@ -72,9 +82,8 @@ export class IndexMarks {
 
   /** Forgets everything, because a write has failed and may have taken effect. */
   reset(): void {
-    const { expired, deleted, leftovers, deferred, undeferred } = this.#all
-    const marks = [this.firstEvents, this.retries, expired, deleted, leftovers, deferred, undeferred]
-    for (const mark of marks) mark.lower(FROM_START)
+    const ofAll = Object.values(this.#all) as LowWaterMark[]
+    for (const mark of [this.firstEvents, this.retries, this.forgotten, ...ofAll]) mark.lower(FROM_START)
     this.#ofScopes = new RecentEntries(REMEMBERED_SCOPES)
   }
 }

@@ -39,6 +39,8 @@ export class LowWaterMark {
   /** Looks for entries up to a time. `run` gets the time to start at. */
   async look<Result>(upto: number, run: (from: number) => Promise<Looked<Result>>): Promise<Looked<Result>> {
     const startedAt = performance.now()
+    // Other processes go on to make things due at later times than now.
+    const certainUpto = Math.min(upto, Date.now())
     // A look that ends before the mark says nothing about the entries up to it.
     const isBefore = upto < this.#mark
     const isFull = isBefore || startedAt - this.#fullLookAt >= this.#fullLookEvery
@@ -46,7 +48,7 @@ export class LowWaterMark {
     this.#lowestDuring.add(lowest)
     try {
       const looked = await run(isFull ? FROM_START : this.#mark - REACH)
-      const first = Math.min(looked.first ?? (isBefore ? Infinity : upto), lowest.time)
+      const first = Math.min(looked.first ?? Infinity, isBefore ? Infinity : certainUpto, lowest.time)
       this.#mark = isBefore ? Math.min(this.#mark, first) : first
       if (isFull && !isBefore) this.#fullLookAt = startedAt
       return looked

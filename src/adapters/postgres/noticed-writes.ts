@@ -1,4 +1,5 @@
 import type { StoreDriver } from '../../core/store/driver.js'
+import type { StorageObject } from '../../core/store/records.js'
 import type { IndexMarks } from './index-marks.js'
 
 /** Notes what a call has made due, once it has ended. */
@@ -22,6 +23,20 @@ function written(
   marks.change([row.scope, ...scopes], (ofScope) => ofScope.ended(now.getTime()))
 }
 
+/** Notes the end of an object, or of the time for the check of an attempt. */
+function dated(
+  marks: IndexMarks,
+  row: Pick<StorageObject, 'scope' | 'temporaryUntil' | 'arrivedAt' | 'expiresAt'> | null,
+): void {
+  if (row?.temporaryUntil) {
+    const end = row.temporaryUntil.getTime()
+    marks.change([row.scope], ({ temporary }) => temporary.lower(end))
+  } else if (row?.arrivedAt && row.expiresAt) {
+    const end = row.expiresAt.getTime()
+    marks.change([row.scope], ({ arrived }) => arrived.lower(end))
+  }
+}
+
 /** What each method makes due earlier than later looks start. The compiler asks for those of new methods. */
 const NOTICES: { readonly [Method in keyof StoreDriver]: Notice<Method> | null } = {
   list: never,
@@ -41,12 +56,23 @@ const NOTICES: { readonly [Method in keyof StoreDriver]: Notice<Method> | null }
       ofScope.expired.lower(expiresAt.getTime())
     })
   },
-  confirm: (marks, { now }, outcome) => written(marks, now, 'row' in outcome ? outcome.row : null),
+  confirm(marks, { now }, outcome) {
+    const row = 'row' in outcome ? outcome.row : null
+    written(marks, now, row)
+    dated(marks, row)
+  },
   setUploadId: never,
   release: (marks, { now }, { row }) => written(marks, now, row),
   remove: (marks, { now }, { row }) => written(marks, now, row),
-  update: (marks, { now }, outcome) => written(marks, now, 'row' in outcome ? outcome.row : null),
-  transfer: (marks, { now, from, to }) => written(marks, now, { scope: from }, [to]),
+  update(marks, { now }, outcome) {
+    const row = 'row' in outcome ? outcome.row : null
+    written(marks, now, row)
+    dated(marks, row)
+  },
+  transfer(marks, { now, from, to }, outcome) {
+    written(marks, now, { scope: from }, [to])
+    dated(marks, 'row' in outcome ? outcome.row : null)
+  },
   adopt(marks, { now, scope }, outcome) {
     const scopes = ('scopes' in outcome && outcome.scopes) || []
     written(marks, now, { scope }, scopes)
@@ -62,7 +88,12 @@ const NOTICES: { readonly [Method in keyof StoreDriver]: Notice<Method> | null }
     for (const row of rows) written(marks, now, row)
   },
   listArrived: never,
-  reject: (marks, { now }, { row }) => written(marks, now, row),
+  reject(marks, { now }, { row }) {
+    written(marks, now, row)
+    if (row === null) return
+    marks.forgotten.lower(now.getTime())
+    marks.change([row.scope], ({ rejections }) => rejections.lower(now.getTime()))
+  },
   claimEvents: (marks, { until }) => marks.retries.lower(until.getTime()),
   // The method itself knows which events come next.
   settleEvents(marks, { entries }) {

@@ -31,6 +31,8 @@ describePostgres('temporary objects on Postgres', (url) => {
   /** The store as it is in two hours, when every end has come. */
   const later = (by: pg.Pool | pg.PoolClient = pool) =>
     postgresAdapter(by, { schema, now: () => new Date(Date.now() + 2 * HOUR) })
+  const hoursBehind = (hours: number) =>
+    postgresAdapter(pool, { schema, now: () => new Date(Date.now() - hours * HOUR) })
   const terms = async () =>
     (await pool.query<{ id: string }>(`SELECT id FROM ${quoted(schema)}.terms`)).rows.map(({ id }) => id)
 
@@ -58,6 +60,55 @@ describePostgres('temporary objects on Postgres', (url) => {
     const lapsed = await store.reserve({ ...attempt('b', 'ann'), temporarySeconds: 1 })
     expect(await later().purgeExpired()).toMatchObject([{ id: lapsed.id }])
     expect(await terms()).toEqual([])
+  })
+
+  it('and attempts with a check that a slow clock dates are found at once', async () => {
+    const upload = async (key: string, terms: { temporarySeconds?: number; checkSeconds?: number }) => {
+      const id = createAttemptId()
+      await hoursBehind(1).reserve({ ...attempt(key, 'ann'), id, storageKey: `bytes/${id}`, ...terms })
+      return hoursBehind(1).confirm({ ...at(key), id, size: 5, eTag: 'e' })
+    }
+    const found = async (scope?: string) => {
+      const arrived = await store.listArrived({ scope, dueBefore: new Date() })
+      return keysOf([...(await store.listTemporary({ scope })), ...arrived])
+    }
+    for (const scope of [undefined, 'ann', 'bob']) expect(await found(scope)).toEqual([])
+    await upload('a', { temporarySeconds: 120 })
+    for (const scope of [undefined, 'ann']) expect(await found(scope)).toEqual(['a'])
+    await upload('b', { temporarySeconds: 86_400 })
+    expect(await found()).toEqual(['a'])
+    await hoursBehind(1).update({ ...at('b'), temporarySeconds: 60 })
+    for (const scope of [undefined, 'ann']) expect(await found(scope)).toEqual(['b', 'a'])
+    await hoursBehind(1).transfer({ ...at('b'), from: 'ann', to: 'bob' })
+    expect(await found('bob')).toEqual(['b'])
+    await upload('c', { checkSeconds: 60 })
+    for (const scope of [undefined, 'ann']) expect((await found(scope)).at(-1)).toBe('c')
+  })
+
+  it('rejections that a slow clock dates are forgotten as others', async () => {
+    const reject = async (key: string, by = store) => {
+      const id = createAttemptId()
+      await by.reserve({ ...attempt(key, 'ann'), id, storageKey: `bytes/${id}`, checkSeconds: 60 })
+      await by.confirm({ ...at(key), id, size: 5, eTag: 'e' })
+      await by.reject({ ...at(key), id })
+    }
+    const remembered = async () => {
+      const text = `SELECT key FROM ${quoted(schema)}.rejections ORDER BY key`
+      return (await pool.query<{ key: string }>(text)).rows.map(({ key }) => key)
+    }
+    await reject('new')
+    await reject('old', hoursBehind(3))
+    expect(await remembered()).toEqual(['new', 'old'])
+    await reject('newer')
+    expect(await remembered()).toEqual(['new', 'newer'])
+    for (const only of [{}, { scope: 'ann' }]) {
+      const purge = () => store.purgeDeleted({ ...only, before: new Date(Date.now() - 2 * HOUR) })
+      await purge()
+      await reject('old', hoursBehind(3))
+      expect(await remembered()).toEqual(['new', 'newer', 'old'])
+      await purge()
+      expect(await remembered()).toEqual(['new', 'newer'])
+    }
   })
 
   it('are left out of lists if a statement from outside the library deletes them', async () => {

@@ -67,6 +67,8 @@ export interface Database {
   readonly isBorrowed?: true
   /** Whether each call gets a connection from a pool, so that it can't run inside the caller's transaction. */
   readonly isPool?: boolean
+  /** Returns how many connections of the pool a statement could take now, `Infinity` if that is unknown. */
+  readonly spareConnections?: () => number
   /** Runs one statement in one round trip. */
   run(statement: Statement, values: readonly PostgresValue[]): Promise<TextRow[]>
   /** Runs statements in one transaction, or a single one on its own. Returns the rows of the last, as texts. */

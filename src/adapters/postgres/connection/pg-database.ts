@@ -9,8 +9,11 @@ const AS_TEXT = { getTypeParser: () => (value: string) => value }
 interface Handle {
   readonly _connecting?: boolean
   readonly _connected?: boolean
-  readonly options?: { readonly query_timeout?: number }
+  readonly options?: { readonly query_timeout?: number; readonly max?: number }
   readonly connectionParameters?: { readonly query_timeout?: number }
+  readonly totalCount?: number
+  readonly idleCount?: number
+  readonly waitingCount?: number
 }
 
 /** Adapts a `pg` Pool or Client. With `named`, each connection prepares a statement once. */
@@ -23,6 +26,7 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
     isClient ? inTurn(pool, () => pool.query(query)) : pool.query(query)
   return {
     isPool: !isClient && !('release' in pool),
+    spareConnections: () => spareOf(pool as Handle),
     // Not `isBorrowed`: after a lost connection or a rollback, a client of pg refuses a repeat by itself.
     async run({ name, text }, values) {
       // Written out, because V8 takes 5 µs to spread the common fields: see `Counters` of bench/postgres.
@@ -47,6 +51,13 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
       return (last?.rows ?? []) as TextRow[]
     },
   }
+}
+
+/** A pool has its counts. A client has none, nor may a wrapper of a pool. */
+function spareOf(pool: Handle): number {
+  const { options, totalCount = NaN, idleCount = NaN, waitingCount = NaN } = pool
+  const spare = (options?.max ?? NaN) - totalCount + idleCount - waitingCount
+  return Number.isNaN(spare) ? Infinity : spare
 }
 
 /** The last statement of each client. */

@@ -8,7 +8,10 @@ const UNKNOWN = 705
 
 /** What an instance has in addition to {@link PostgresSql}. The `sql` of `begin` and `reserve` has only one of these. */
 interface Marks {
-  readonly options?: { readonly transform?: { readonly row?: { readonly from?: unknown } } }
+  readonly options?: {
+    readonly max?: number
+    readonly transform?: { readonly row?: { readonly from?: unknown } }
+  }
   readonly savepoint?: unknown
   readonly release?: unknown
 }
@@ -31,15 +34,19 @@ const ROW_TRANSFORM =
  */
 export function postgresJsDatabase(sql: PostgresSql, { named }: { readonly named: boolean }): Database {
   const dropReadOnly = createReadOnlyDrop(sql)
+  let running = 0
   const database: Database = {
     async run({ text }, values) {
       const texts = values.map((value) => (value === null ? null : String(value)))
       const parameters = texts.map((text) => sql.typed(text, UNKNOWN)) as never[]
+      running++
       try {
         return readRows(await sql.unsafe(text, parameters, { prepare: named }).raw())
       } catch (error) {
         if (isReadOnly(error)) dropReadOnly()
         throw error
+      } finally {
+        running--
       }
     },
 
@@ -52,7 +59,9 @@ export function postgresJsDatabase(sql: PostgresSql, { named }: { readonly named
   }
   const { savepoint, release } = sql as Marks
   const isPool = savepoint === undefined && release === undefined
-  return isPool ? { ...database, isPool } : borrowed(database)
+  // An instance does not tell how many connections are in use, so this counts those that the adapter uses.
+  const spareConnections = () => ((sql as Marks).options?.max ?? Infinity) - running
+  return isPool ? { ...database, isPool, spareConnections } : borrowed(database)
 }
 
 /**

@@ -167,7 +167,7 @@ const MUST_TAKE = '(p_id IS NOT NULL OR p_scope IS NOT NULL)'
 /** Purges history. */
 export const PURGE_DELETED = `
 CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v2(
-  p_id uuid, p_scope text, p_before timestamptz, p_limit int, p_from timestamptz
+  p_id uuid, p_scope text, p_before timestamptz, p_limit int, p_from timestamptz, p_rejected_from timestamptz
 )
 RETURNS TABLE (scope text, dropped bigint, first timestamptz) LANGUAGE plpgsql VOLATILE
 ${INDEX_PLANS} ${SUMS_TIMEOUT} AS $body$
@@ -178,11 +178,11 @@ BEGIN${WRITABLE}
   IF p_id IS NULL THEN
     -- Like a reject, before the sums.
     DELETE FROM {schema}.rejections j WHERE j.attempt_id = ANY (CASE WHEN p_scope IS NULL THEN ARRAY(
-        SELECT r.attempt_id FROM {schema}.rejections r WHERE r.rejected_at <= p_before
+        SELECT r.attempt_id FROM {schema}.rejections r WHERE r.rejected_at <= p_before AND r.rejected_at >= p_rejected_from
         ORDER BY r.rejected_at FOR UPDATE SKIP LOCKED
       ) ELSE ARRAY(
         SELECT r.attempt_id FROM {schema}.rejections r
-        WHERE (r.scope, r.rejected_at) >= (p_scope, '-infinity'::timestamptz) AND (r.scope, r.rejected_at) <= (p_scope, p_before)
+        WHERE (r.scope, r.rejected_at) >= (p_scope, p_rejected_from) AND (r.scope, r.rejected_at) <= (p_scope, p_before)
         ORDER BY r.scope, r.rejected_at FOR UPDATE
       ) END);${findFirst('deleted_at', 'deleted')}
     IF first IS NULL THEN

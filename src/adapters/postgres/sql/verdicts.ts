@@ -17,11 +17,14 @@ export const NOT_FOUND = `coalesce((
         AND j.bucket || '' = p_bucket AND j.key || '' = p_key AND (p_scope IS NULL OR j.scope || '' = p_scope)
     ), '{"outcome":"not-found"}')`
 
-/** Implements `planReject` of core/store/lifecycle/plans.ts. */
+/**
+ * Implements `planReject` of core/store/lifecycle/plans.ts. Forgets older rejections from a date on, and returns the first of theirs:
+ * entries of those that are gone stay in front of them while an old snapshot is open.
+ */
 export const REJECT = `
 CREATE OR REPLACE FUNCTION {schema}.reject_v1(
-  ${parameters(ARGUMENTS.reject)},
-  OUT obj {schema}.objects, OUT ends timestamptz
+  ${parameters(ARGUMENTS.reject)}, p_from timestamptz,
+  OUT obj {schema}.objects, OUT ends timestamptz, OUT first timestamptz
 ) LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
@@ -36,9 +39,13 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   VALUES (p.id, p.scope, p_bucket, p_key, p_now, p_reason)
   ON CONFLICT (attempt_id) DO UPDATE SET scope = excluded.scope, bucket = excluded.bucket, key = excluded.key,
     rejected_at = excluded.rejected_at, reason = excluded.reason;
-  DELETE FROM {schema}.rejections j WHERE j.attempt_id = ANY (ARRAY(
-    SELECT j.attempt_id FROM {schema}.rejections j WHERE j.rejected_at <= ${HOUR_AGO}
-    ORDER BY j.rejected_at LIMIT ${SWEPT} FOR UPDATE SKIP LOCKED));
+  WITH forgotten AS (
+    DELETE FROM {schema}.rejections j WHERE j.attempt_id = ANY (ARRAY(
+      SELECT j.attempt_id FROM {schema}.rejections j WHERE j.rejected_at <= ${HOUR_AGO} AND j.rejected_at >= p_from
+      ORDER BY j.rejected_at LIMIT ${SWEPT} FOR UPDATE SKIP LOCKED))
+    RETURNING j.rejected_at
+  )
+  SELECT min(f.rejected_at) INTO first FROM forgotten f;
 ${charge('p.scope', changeOf(usageOf('a.size', reservedBy('p')), usageOf('a.size', null)))}
   obj := p;
 END

@@ -71,7 +71,7 @@ COMMENT ON FUNCTION {schema}.purge_expired_v1 IS 'purge_expired_v2 as version 1.
 CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v1(p_before timestamptz, p_limit int)
 RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE AS $body$
 BEGIN
-  RETURN QUERY SELECT p.scope, p.dropped FROM {schema}.purge_deleted_v2(NULL, NULL, p_before, p_limit, '-infinity') p
+  RETURN QUERY SELECT p.scope, p.dropped FROM {schema}.purge_deleted_v2(NULL, NULL, p_before, p_limit, '-infinity', '-infinity') p
     WHERE p.dropped > 0;
 END
 $body$;

@@ -37,11 +37,14 @@ export const WRITES = {
     ['text', 'timestamptz', 'int', 'timestamptz', 'timestamptz'],
   ),
   purgeDeleted: rowsOf('purge_deleted_v2', `${milliseconds('r.first')}, r.dropped`, [
-    ...['uuid', 'text', 'timestamptz', 'int', 'timestamptz'],
+    ...['uuid', 'text', 'timestamptz', 'int', 'timestamptz', 'timestamptz'],
   ]),
   keep: `SELECT ${callOf('keep_v1', ['text', 'json', 'timestamptz'])}`,
   endTemporary: `SELECT r.object FROM ${callOf('end_temporary_v1', ['json', 'text', 'timestamptz', 'timestamptz'])} AS r(object)`,
-  reject: rowsOf('reject_v1', RETURNED, typesOf(ARGUMENTS.reject)),
+  reject: rowsOf('reject_v1', `${milliseconds('r.first')}, ${RETURNED}`, [
+    ...typesOf(ARGUMENTS.reject),
+    'timestamptz',
+  ]),
   forgetLeftover: 'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',
   // Returns the scope, whose marks it lowers.
   deferLeftover: `UPDATE {schema}.leftovers l SET due_at = $2

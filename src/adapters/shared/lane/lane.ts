@@ -26,6 +26,8 @@ export interface LaneOptions<J extends Job, Result> {
   readonly hold: (job: J, holds: number) => Promise<{ readonly again: J } | { readonly result: Result }>
   /** What is counted as in flight. */
   readonly counts: 'jobs' | 'groups'
+  /** Returns whether a second job or group may start beside one that is in flight. Default: it may. */
+  readonly mayShare?: () => boolean
   /** Waits until callers who were just answered can have written again. Otherwise, the first would start alone. */
   readonly untilNextCalls: () => Promise<unknown>
   /** Milliseconds after which a group, which may be blocked or without a response, is no longer counted. */
@@ -41,13 +43,13 @@ export interface LaneOptions<J extends Job, Result> {
  */
 export function createLane<J extends Job, Result>(options: LaneOptions<J, Result>) {
   type Each = Queued<J, Result>
-  const { run, tooLate, wasUndone, hold, counts, untilNextCalls, patience, onIdle } = options
+  const { run, tooLate, wasUndone, hold, counts, mayShare, untilNextCalls, patience, onIdle } = options
   const jobs = new WaitingJobs<J, Result>()
   let arrivals = 0
   let inFlight = 0
 
   function start(): void {
-    while (inFlight < MAX_IN_FLIGHT) {
+    while (inFlight < MAX_IN_FLIGHT && (inFlight === 0 || mayShare?.() !== false)) {
       const group = jobs.take(MAX_GROUP)
       if (group.length === 0) return
       void runGroup(group)
