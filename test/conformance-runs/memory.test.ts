@@ -8,7 +8,7 @@ storeConformance({
   createStore: memoryAdapter,
   close: (store) => store.close(),
   test: everyGroup,
-  numRuns: 20,
+  numRuns: 5,
 })
 
 const NEEDING_PLACES = [

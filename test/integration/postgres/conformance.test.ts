@@ -1,7 +1,7 @@
 import { everyGroup, groups, isScripts } from '../../conformance-groups.js'
 import { conformanceOnPglite, conformanceOnPostgres, conformanceOnPostgresJs } from './conformance.js'
 
-conformanceOnPostgres({ test: everyGroup, numRuns: 5 })
+conformanceOnPostgres({ test: everyGroup, numRuns: 2 })
 
 // The statements are those of a server. Other drivers can only differ in how they send and receive values.
 const ofValues = groups((group) => isScripts(group) || ['records', 'strings', 'metadata'].includes(group))

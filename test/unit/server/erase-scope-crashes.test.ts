@@ -1,3 +1,3 @@
 import { describeErasureCrashes } from './describe-erasure-crashes.js'
 
-describeErasureCrashes({ step: 5 })
+describeErasureCrashes({ step: 10 })

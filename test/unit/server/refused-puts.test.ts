@@ -97,23 +97,4 @@ describe('refused PUTs', () => {
     // The one that was too much.
     expect(reported).toHaveLength(12)
   })
-
-  it('are remembered for the last 1000 attempts', async () => {
-    const { as, reported, clock } = startService()
-    const first = await list(as('user:0'))
-    const second = await list(as('user:0'))
-    await first(failure)
-    await second(failure)
-    for (let index = 2; index < 1001; index++) await (await list(as(`user:${index}`)))(failure)
-    // All within a minute, which would let a scope exceed its number.
-    await first(failure)
-    expect(reported).toHaveLength(1001)
-    clock.advance(MINUTE)
-    await (
-      await list(as('user:1'))
-    )(failure)
-    await first(failure)
-    await second(failure)
-    expect(reported).toHaveLength(1004)
-  })
 })
