@@ -5,7 +5,6 @@ import type { Leftover, ObjectReference, StorageObject } from '../../core/store/
 import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
 import type { DownloadLifetimes } from '../dependencies.js'
 import type { JobContext } from './job.js'
-import { isMarked, marked, unmarked } from './readable-mark.js'
 
 /**
  * The result for a leftover.
@@ -32,8 +31,6 @@ export interface Look {
   readonly time: Date
   /** When the bytes may be removed. For `cleanUp`, once their download URLs have expired. */
   readonly readableUntil: Date
-  /** Whether only the due date of the leftover tells that the bytes can't be read any more. Then later due dates have to tell it, too. */
-  readonly isMarked: boolean
   /** When nothing can be written any more. */
   readonly closedAt: Date
   /** Nothing can be read or written any more. If nothing is there either, the leftover is forgotten. */
@@ -51,7 +48,7 @@ export async function settleDueLeftover(
   dueBefore: Date,
 ): Promise<SettledLeftover | null> {
   const { attemptId } = leftover
-  const until = dueIn(CLAIM_SECONDS, look)
+  const until = unlikeFirstLook(CLAIM_SECONDS, look)
   const isTaken = await context.records.objects.deferLeftover({ attemptId, until, dueBefore })
   return isTaken ? settleLeftover(context, leftover, look) : null
 }
@@ -71,7 +68,7 @@ export async function settleLeftover(
     return outcome
   } catch (error) {
     await records.objects
-      .deferLeftover({ attemptId, until: dueIn(RETRY_SECONDS, look) })
+      .deferLeftover({ attemptId, until: unlikeFirstLook(RETRY_SECONDS, look) })
       .catch((failure: unknown) => report(failure, { operation: look.operation }))
     throw error
   }
@@ -88,12 +85,10 @@ export function lookForCleanUp(
     readonly download: Pick<DownloadLifetimes, 'maxSeconds'>
   },
 ): Look {
-  const { since, storageKey, dueAt } = leftover
+  const { since, storageKey } = leftover
   // Without a storage key, the bytes are under a key that the application manages.
-  if (storageKey === null) return lookAt('cleanUp', leftover, now(), since)
-  const latest = secondsAfter(since, download.maxSeconds)
-  const isEarlier = dueAt !== null && isMarked(dueAt) && dueAt < latest
-  return { ...lookAt('cleanUp', leftover, now(), isEarlier ? dueAt : latest), isMarked: isEarlier }
+  const readableUntil = storageKey === null ? since : secondsAfter(since, download.maxSeconds)
+  return lookAt('cleanUp', leftover, now(), readableUntil)
 }
 
 /** Returns a look that removes the bytes whatever download URLs are still valid. */
@@ -105,29 +100,21 @@ export function lookForErasure(operation: string, leftover: Leftover, now: Date)
 
 function lookAt(operation: string, { writableUntil }: Leftover, time: Date, readableUntil: Date): Look {
   const closedAt = secondsAfter(writableUntil, GRACE_SECONDS)
-  const isLast = time >= readableUntil && time >= closedAt
-  return { operation, time, readableUntil, isMarked: false, closedAt, isLast }
+  return { operation, time, readableUntil, closedAt, isLast: time >= readableUntil && time >= closedAt }
 }
 
 /** Returns when the next look is worth its bucket calls. `null`: no later than it is due already. */
-function nextLook(outcome: SettledLeftover, look: Look): Date | null {
-  const { time, readableUntil, closedAt, isLast } = look
+function nextLook(outcome: SettledLeftover, { time, readableUntil, closedAt, isLast }: Look): Date | null {
   if (outcome === 'forgotten') return null
-  if (outcome === 'kept') return dueIn(KEPT_SECONDS, look)
+  if (outcome === 'kept') return secondsAfter(time, KEPT_SECONDS)
   if (isLast) return null
-  if (time < readableUntil) return readableUntil
-  return look.isMarked ? marked(closedAt) : closedAt
+  return time < readableUntil ? readableUntil : closedAt
 }
 
-/**
- * Returns the time after these seconds. Only a look that goes by a mark returns a marked one. It differs from `readableUntil`, which
- * tells that the first look succeeded.
- */
-function dueIn(seconds: number, { time, readableUntil, isMarked: isMarkedLook }: Look): Date {
+/** Returns a time that differs from `readableUntil`, which marks leftovers whose first look succeeded. */
+function unlikeFirstLook(seconds: number, { time, readableUntil }: Look): Date {
   const until = secondsAfter(time, seconds)
-  if (isMarkedLook) return marked(until)
-  const isReadableUntil = until.getTime() === readableUntil.getTime()
-  return unmarked(isReadableUntil ? new Date(until.getTime() + 1) : until)
+  return until.getTime() === readableUntil.getTime() ? new Date(until.getTime() + 1) : until
 }
 
 async function settle(context: JobContext, leftover: Leftover, look: Look): Promise<SettledLeftover> {

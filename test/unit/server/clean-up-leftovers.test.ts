@@ -1,9 +1,8 @@
-import type { ObjectStorage, StorageObject } from '@svc/db'
+import type { ObjectStorage } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE, SECOND } from '../../conformance/clock.js'
 import { withoutMultipart } from './multipart/in-parts.js'
 import {
-  around,
   cleanUpItems,
   beginAndPut,
   bytesOfSize,
@@ -79,8 +78,8 @@ describe('cleanUp of leftovers', () => {
     expect(new Set(outcomesOf(leftovers))).toEqual(new Set(['forgotten']))
   })
 
-  it.each([{ expiresIn: 2 * 3600 }, { expiresIn: 60, maxExpiresIn: 2 * 3600 }])(
-    'keeps replaced bytes for the longest lifetime of a download URL: %o',
+  it.each([{ expiresIn: 2 * 3600 }, { expiresIn: () => 60, maxExpiresIn: 2 * 3600 }])(
+    'keeps replaced bytes for the lifetime of a download URL: %o',
     async (download) => {
       const service = startService({ routes: overwriting, download })
       const caller = service.as('user:1')
@@ -90,7 +89,7 @@ describe('cleanUp of leftovers', () => {
       expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['waiting'])
       service.clock.advance(2 * HOUR - 1)
       expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
-      if (!download.maxExpiresIn) {
+      if (typeof download.expiresIn === 'number') {
         const response = await caller.handler(new Request(url))
         expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3, 1))
       }
@@ -100,86 +99,6 @@ describe('cleanUp of leftovers', () => {
       expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
     },
   )
-
-  describe('with a lifetime of download URLs for each object', () => {
-    const download = {
-      expiresIn: ({ contentType }: StorageObject) => (contentType === 'video/mp4' ? 2 * 3600 : 60),
-      maxExpiresIn: 7 * 24 * 3600,
-    }
-    const film = { contentType: 'video/mp4' }
-    /** Due dates are up to a second later. */
-    const ROUNDED = SECOND
-
-    it('keeps the bytes of a replaced object for its own lifetime', async () => {
-      const service = startService({ routes: overwriting, download })
-      const caller = service.as('user:1')
-      await caller.upload(film, 1)
-      const { url } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
-      for (let version = 2; version <= 51; version++) await caller.upload({}, version)
-      const { url: urlOfText } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
-      await caller.upload(film, 52)
-
-      service.clock.advance(60 * SECOND - 1)
-      expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
-      const text = await caller.handler(new Request(urlOfText))
-      expect(new Uint8Array(await text.arrayBuffer())).toEqual(bytesOfSize(3, 51))
-
-      service.clock.advance(1 + ROUNDED)
-      const { leftovers } = await cleanUpItems(service.s3)
-      expect(outcomesOf(leftovers)).toEqual(Array(50).fill('removed'))
-      const left = (await service.objects.listLeftovers()).map(({ storageKey }) =>
-        stored(service, storageKey!),
-      )
-      const isOfFilm = expect.objectContaining({ contentType: 'video/mp4' }) as unknown
-      expect((await Promise.all(left)).filter((bytes) => bytes !== null)).toEqual([isOfFilm])
-
-      service.clock.advance(2 * HOUR - 60 * SECOND - ROUNDED - 1)
-      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).not.toContain('removed')
-      const response = await caller.handler(new Request(url))
-      expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3, 1))
-      service.clock.advance(1 + ROUNDED)
-      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toContain('removed')
-      service.clock.advance(2 * HOUR)
-      await cleanUpItems(service.s3)
-      expect(await service.objects.listLeftovers()).toEqual([])
-      expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 52))
-      expect(service.reported).toEqual([])
-    })
-
-    it('does so after a failure of the bucket, and where the application has wrapped confirm', async () => {
-      let isBroken = false
-      const service = startService({
-        routes: overwriting,
-        download,
-        storage: (memory): ObjectStorage => ({
-          ...memory,
-          remove: (at) => (isBroken ? Promise.reject(new Error('timeout')) : memory.remove(at)),
-        }),
-      })
-      around(service.objects, 'confirm', (call) => (input) => call(input))
-      const caller = service.as('user:1')
-      await caller.upload({}, 1)
-      await caller.upload({}, 2)
-      isBroken = true
-      service.clock.advance(61 * SECOND)
-      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['failed'])
-      isBroken = false
-      service.clock.advance(HOUR + ROUNDED)
-      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
-    })
-
-    it('keeps them for the longest lifetime if the function fails, which is reported', async () => {
-      const service = startService({ routes: overwriting, download: { ...download, expiresIn: () => NaN } })
-      const caller = service.as('user:1')
-      await caller.upload({}, 1)
-      await caller.upload({}, 2)
-      expect(await service.reportedBy('download.expiresIn')).toMatchObject([{ code: 'INTERNAL_ERROR' }])
-      service.clock.advance(7 * DAY - 1)
-      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['waiting'])
-      service.clock.advance(1)
-      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
-    })
-  })
 
   it('keeps bytes that a live row uses', async () => {
     const service = startService()
