@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { createAttemptId, StorageError, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { AHEAD, ends, verdicts } from './decision-programs.js'
 import { leftovers } from './leftover-program.js'
@@ -233,7 +234,11 @@ export async function runProgram(
       const random = (limit: number) => Math.floor(Math.random() * limit)
       const name = `caller ${worker}.${index}`
       const caller: RaceCaller = { store, later, name, report, attempt, random }
-      while (!isOver() && report.faults.length === 0) await PROGRAMS[program](caller)
+      while (!isOver() && report.faults.length === 0) {
+        await PROGRAMS[program](caller)
+        // Calls of SQLite end without a turn of the event loop, in which the message arrives that ends the program.
+        await setImmediate()
+      }
     }),
   )
 }
