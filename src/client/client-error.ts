@@ -31,7 +31,19 @@ export interface Asked {
   readonly path: string | null
 }
 
-/** The error that all calls of the client reject with. Check `code`; `message` is for logs and begins with what was requested. */
+/**
+ * The error that all calls of the client reject with. Check `code`; `message` is for logs and begins with what was requested.
+ *
+ * @example
+ * import { S3ClientError } from '@svc/db/client'
+ *
+ * try {
+ *   await api.upload(file)
+ * } catch (error) {
+ *   if (!(error instanceof S3ClientError)) throw error
+ *   console.log(error.code, error.params)
+ * }
+ */
 export class S3ClientError extends Error {
   declare readonly name: 'S3ClientError'
   declare readonly code: S3ClientErrorCode
@@ -60,6 +72,8 @@ export class S3ClientError extends Error {
  * While the server verifies the bytes, a pause comes too late, and the call resolves, unless parts have to be sent again.
  *
  * @example
+ * import { PAUSED } from '@svc/db/client'
+ *
  * const controller = new AbortController()
  * api.upload(file, { signal: controller.signal }).catch(({ code }) => code === 'PAUSED' && showResume())
  * pauseButton.onclick = () => controller.abort(PAUSED)

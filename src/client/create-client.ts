@@ -102,15 +102,29 @@ export interface S3Api {
    * In all other cases, an upload that fails or is aborted is ended at the server, which releases its quota. If the server
    * can't be reached, a later upload or `settleUploads()` ends it. If the server confirms the object before the abort arrives,
    * the upload resolves. While the browser is offline, the upload waits.
+   *
+   * @example
+   * const object = await api.upload(file, {
+   *   route: 'photos',
+   *   onProgress: ({ loaded, total }) => console.log(loaded / total),
+   * })
    */
   readonly upload: (file: Blob, options?: UploadOptions) => Promise<DbClientObject>
   /**
    * Settles the uploads of this account that a reload, a crash or a lost network has cut off: confirms those whose bytes have
    * arrived, and ends the others, which releases their quota. Those that can be resumed stay, and so do those that other tabs
    * are working on. Each upload does this first. Resolves also if the server can't be reached.
+   *
+   * @example
+   * await api.settleUploads()
    */
   readonly settleUploads: (options?: CallOptions) => Promise<SettledUploads>
-  /** Returns the interrupted uploads of this account that can be resumed, oldest first. */
+  /**
+   * Returns the interrupted uploads of this account that can be resumed, oldest first.
+   *
+   * @example
+   * for (const { filename, size } of await api.unfinishedUploads()) console.log(filename, size)
+   */
   readonly unfinishedUploads: (options?: CallOptions) => Promise<readonly UnfinishedUpload[]>
   /**
    * Returns which files the upload routes accept from the signed-in user, by the name of the route, to refuse others before they are
@@ -123,16 +137,29 @@ export interface S3Api {
   readonly uploadRules: (
     options?: CallOptions,
   ) => Promise<{ readonly routes: Readonly<Record<string, UploadRules>> }>
-  /** Returns a download URL for an active object. */
+  /**
+   * Returns a download URL for an active object.
+   *
+   * @example
+   * const { url, expiresAt } = await api.download({ key })
+   */
   readonly download: (object: ObjectLocation & CallOptions) => Promise<DownloadLink>
   /**
    * Returns the address of an object's bytes, for `<img src>`, `<video>` and `<a href>`. It doesn't expire: the server checks the
    * permission on each request. Browsers send cookies with it, but not the client's `headers`. Calls no server.
    *
    * @throws TypeError without a key or an id.
+   *
+   * @example
+   * image.src = api.fileURL({ id, disposition: 'inline' })
    */
   readonly fileURL: (object: FileOptions) => string
-  /** Deletes an object. Rejects with `OBJECT_NOT_FOUND` if it no longer exists. */
+  /**
+   * Deletes an object. Rejects with `OBJECT_NOT_FOUND` if it no longer exists.
+   *
+   * @example
+   * await api.delete({ key })
+   */
   readonly delete: (object: ObjectLocation & CallOptions) => Promise<void>
 }
 
@@ -147,6 +174,12 @@ export interface S3Client<Plugins extends readonly ClientPlugin[]> {
  *
  * @throws TypeError if `plugins` is not an array of plugins, if `basePath` or `baseURL` is not a string, if `account` is neither
  * a string, a function nor `null`, or if `stallSeconds` is not above 0.
+ *
+ * @example
+ * import { createS3Client, dbClient } from '@svc/db/client'
+ *
+ * const { api } = createS3Client({ plugins: [dbClient()], account: () => session.userId })
+ * const { objects } = await api.db.listObjects()
  */
 export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   clientOptions: S3ClientOptions<Plugins>,
@@ -215,6 +248,8 @@ function loadUploads(timeoutSeconds?: number): Promise<UploadCode> {
  * remove the file. Rejects with `CODE_UNAVAILABLE` if it can't be loaded.
  *
  * @example
+ * import { preloadUpload } from '@svc/db/client'
+ *
  * preloadUpload().catch(() => showReloadHint())
  */
 export async function preloadUpload(): Promise<void> {

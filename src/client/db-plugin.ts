@@ -43,9 +43,19 @@ export type UpdateObjectOptions = GetObjectOptions & {
 
 /** The records of the signed-in user, as `api.db`. */
 export interface DbApi {
-  /** Returns one page, newest first. `nextCursor` is set only if there is another page. */
+  /**
+   * Returns one page, newest first. `nextCursor` is set only if there is another page.
+   *
+   * @example
+   * const { objects, nextCursor } = await api.db.listObjects({ limit: 20 })
+   */
   readonly listObjects: (options?: ListObjectsOptions) => Promise<ObjectPage<DbClientObject>>
-  /** Returns the object with an `id`, or at a `key`: the active one, otherwise the pending one, otherwise `null`. */
+  /**
+   * Returns the object with an `id`, or at a `key`: the active one, otherwise the pending one, otherwise `null`.
+   *
+   * @example
+   * const object = await api.db.getObject({ key })
+   */
   readonly getObject: (options: GetObjectOptions) => Promise<DbClientObject | null>
   /**
    * Changes an active object, and returns it. Needs `db({ update })` on the server, which says what may change.
@@ -54,11 +64,23 @@ export interface DbApi {
    * const renamed = await api.db.updateObject({ id, filename: 'Report.pdf' })
    */
   readonly updateObject: (options: UpdateObjectOptions) => Promise<DbClientObject>
-  /** Returns the usage and quota of the signed-in user. Needs `db({ usageEndpoint: true })` on the server. */
+  /**
+   * Returns the usage and quota of the signed-in user. Needs `db({ usageEndpoint: true })` on the server.
+   *
+   * @example
+   * const { usage, quota } = await api.db.getUsage()
+   */
   readonly getUsage: (options?: CallOptions) => Promise<UsageAndQuota>
 }
 
-/** Adds `api.db` to the client. */
+/**
+ * Adds `api.db` to the client.
+ *
+ * @example
+ * import { createS3Client, dbClient } from '@svc/db/client'
+ *
+ * const { api } = createS3Client({ plugins: [dbClient()] })
+ */
 export function dbClient(): ClientPlugin<'db', DbApi> {
   return {
     id: 'db',

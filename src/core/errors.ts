@@ -69,13 +69,30 @@ export interface StorageErrorOptions {
 
 const BRAND = Symbol.for('@svc/db/StorageError')
 
-/** All error codes. */
+/**
+ * All error codes.
+ *
+ * @example
+ * import { ERROR_CODES } from '@svc/db'
+ *
+ * const texts = Object.fromEntries(ERROR_CODES.map((code) => [code, `Error: ${code}`]))
+ */
 export const ERROR_CODES = Object.keys(ERROR_TABLE) as readonly ErrorCode[]
 
 /**
  * The only error class of the library. `status` follows from `code`.
  *
  * `instanceof StorageError` works across the ESM and the CommonJS build, although each has its own copy of this class.
+ *
+ * @example
+ * import { StorageError } from '@svc/db'
+ *
+ * try {
+ *   await store.transfer({ bucket, key, from: 'user:ann', to: 'org:acme' })
+ * } catch (error) {
+ *   if (!(error instanceof StorageError) || error.code !== 'QUOTA_EXCEEDED') throw error
+ *   console.log(error.status, error.params)
+ * }
  */
 export class StorageError extends Error {
   declare readonly name: 'StorageError'

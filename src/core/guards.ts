@@ -90,6 +90,15 @@ const chainChecks = new OptionChecks('chainHooks')
  * chain.
  *
  * @throws TypeError for anything else that is no function.
+ *
+ * @example
+ * import { chainHooks, type Guard } from '@svc/db'
+ *
+ * const isOffice: Guard = ({ request }) => {
+ *   if (request.headers.get('x-network') !== 'office') throw new Response(null, { status: 403 })
+ * }
+ * const log: Guard = ({ key }) => console.log(key)
+ * const guard = chainHooks(log, isOffice)
  */
 export function chainHooks<Context>(
   ...hooks: readonly (((context: Context) => unknown) | null | undefined)[]
@@ -138,6 +147,12 @@ function checkCaller(checks: OptionChecks, { client, resolveScope }: QuotaGuardO
  *
  * The guard rejects with `UNAUTHORIZED`, `OBJECT_NOT_FOUND`, `FORBIDDEN`, or `VALIDATION_ERROR` for a bad bucket or key.
  * @throws TypeError for invalid options.
+ *
+ * @example
+ * import { createObjectAccessGuard } from '@svc/db'
+ *
+ * const access = createObjectAccessGuard({ client: store, resolveScope: (request) => userOf(request) })
+ * const object = await access({ request, bucket, key })
  */
 export function createObjectAccessGuard(
   options: ObjectAccessGuardOptions,
@@ -185,6 +200,16 @@ const quotaChecks = new OptionChecks('createQuotaGuard')
  *
  * The guard rejects with `UNAUTHORIZED`, `QUOTA_EXCEEDED`, or `VALIDATION_ERROR` for a bad `size`.
  * @throws TypeError for an invalid option, such as a limit that is not an integer from 0 to `Number.MAX_SAFE_INTEGER`.
+ *
+ * @example
+ * import { createQuotaGuard } from '@svc/db'
+ *
+ * const hasRoom = createQuotaGuard({
+ *   client: store,
+ *   resolveScope: (request) => userOf(request),
+ *   maxBytes: 1_000_000_000,
+ * })
+ * await hasRoom({ request, bucket, key, size: 1024 })
  */
 export function createQuotaGuard(options: QuotaGuardOptions): (context: GuardContext) => Promise<void> {
   checkCaller(quotaChecks, quotaChecks.options(options, QUOTA_OPTIONS))

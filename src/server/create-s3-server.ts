@@ -23,7 +23,12 @@ import { createVerify, type Verify } from './verify.js'
 
 /** The members that every server has, whatever its plugins. */
 export interface S3ServerCore {
-  /** Serves every path below `basePath`. Rejects only for what is no `Request`. */
+  /**
+   * Serves every path below `basePath`. Rejects only for what is no `Request`.
+   *
+   * @example
+   * const response = await s3.handler(new Request('https://app.example/api/s3/db/objects'))
+   */
   readonly handler: Handler
   /** The base path, without a trailing slash. */
   readonly basePath: string
@@ -35,6 +40,11 @@ export interface S3ServerCore {
    * May be called again. `server.close()` comes before it, and `pool.end()` after it.
    *
    * @throws TypeError (rejects) if an option is invalid.
+   *
+   * @example
+   * server.close()
+   * await s3.close({ timeoutSeconds: 20 })
+   * await pool.end()
    */
   readonly close: Close
   /**
@@ -64,6 +74,19 @@ export type S3Server<Plugins extends readonly ServerPlugin[]> = S3ServerCore & P
  * it towards the owner's usage, and is available as `server.db`.
  *
  * @throws TypeError if an option is invalid, or unless exactly one plugin keeps records.
+ *
+ * @example
+ * import { createS3Server, db } from '@svc/db'
+ * import { diskStorage } from '@svc/db/disk'
+ * import { postgresAdapter } from '@svc/db/postgres'
+ *
+ * const s3 = createS3Server({
+ *   storage: diskStorage({ directory: 'data/files' }),
+ *   bucket: 'uploads',
+ *   routes: { photos: { maxFileSize: 10_000_000, contentTypes: ['image/*'] } },
+ *   plugins: [db({ client: postgresAdapter(pool), resolveScope: (request) => userOf(request) })],
+ * })
+ * const response = await s3.handler(request)
  */
 export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   options: S3ServerOptions<Plugins>,

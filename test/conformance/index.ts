@@ -26,6 +26,13 @@ const PROPERTY_TIME_LIMIT = 600_000
  * an option which is left out are skipped.
  *
  * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
+ *
+ * @example
+ * import { describe, it } from 'node:test'
+ * import { memoryAdapter } from '@svc/db/memory'
+ * import { storeConformance } from '@svc/db/conformance'
+ *
+ * storeConformance({ name: 'myAdapter', createStore: memoryAdapter, test: { describe, it } })
  */
 export function storeConformance(options: ConformanceOptions): void {
   const settings = propertySettings(options)

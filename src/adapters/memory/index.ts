@@ -26,6 +26,11 @@ const checks = new OptionChecks('memoryAdapter')
  *
  * @throws StorageError `VALIDATION_ERROR` if a record in `objects` is invalid.
  * @throws TypeError if another option is invalid.
+ *
+ * @example
+ * import { memoryAdapter } from '@svc/db/memory'
+ *
+ * const store = memoryAdapter({ now: () => new Date('2026-01-01') })
  */
 export function memoryAdapter(options?: MemoryAdapterOptions | null): StorageObjectStore {
   const given = checks.optionalOptions(options, OPTIONS)

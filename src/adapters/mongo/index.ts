@@ -36,7 +36,7 @@ export interface MongoAdapterOptions {
   readonly now?: (() => Date) | null | undefined
   /**
    * Whether changes are recorded as events. `migrate()` stores it in the database, and from then on all processes act
-   * on it, whatever their own option: within a minute, those of 1.6 or later. Left out, it stays as it is; at first,
+   * on it, whatever their own option: within a minute, those of 2.0 or later. Left out, it stays as it is; at first,
    * events are off. If processes migrate with and without `true` at the same time, events are on.
    */
   readonly events?: boolean | null | undefined
@@ -57,6 +57,14 @@ const OPTIONS = namesOf<MongoAdapterOptions>({ collectionPrefix: true, now: true
  *
  * @throws TypeError if `db` is neither a `Db` nor a function, if no collection name can start with
  * `collectionPrefix`, or if another option is invalid.
+ *
+ * @example
+ * import { MongoClient } from 'mongodb'
+ * import { mongoAdapter } from '@svc/db/mongo'
+ *
+ * const client = new MongoClient('mongodb://localhost:27017/?replicaSet=rs0')
+ * const store = mongoAdapter(client.db('app'))
+ * await store.migrate()
  */
 export function mongoAdapter(
   db: MongoDatabase | MongoDatabaseSource,

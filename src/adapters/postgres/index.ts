@@ -79,6 +79,14 @@ const SCHEMA_NAMES = namesOf<PostgresSchemaOptions>(SCHEMA_OPTIONS)
  * it once; calls reject with `DATABASE_UNAVAILABLE` until it returns a pool.
  *
  * @throws TypeError for an invalid pool or option.
+ *
+ * @example
+ * import pg from 'pg'
+ * import { postgresAdapter } from '@svc/db/postgres'
+ *
+ * const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'] })
+ * const store = postgresAdapter(pool)
+ * await store.migrate()
  */
 export function postgresAdapter(
   pool: PostgresHandle | PostgresSource,
@@ -112,6 +120,12 @@ export function postgresAdapter(
  * in the SQL name the statements that build large indexes beforehand.
  *
  * @throws TypeError for an invalid option.
+ *
+ * @example
+ * import { writeFileSync } from 'node:fs'
+ * import { postgresSchema } from '@svc/db/postgres'
+ *
+ * writeFileSync('migrations/0042-svc-db.sql', postgresSchema())
  */
 export function postgresSchema(options?: PostgresSchemaOptions | null): string {
   const { schema, events } = checkSchemaOptions('postgresSchema', options, SCHEMA_NAMES)

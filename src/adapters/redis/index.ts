@@ -45,6 +45,13 @@ const checks = new OptionChecks('redisUsageCache')
  *
  * @throws TypeError if `store` was not returned by an adapter or `createStore()`, if `redis` is not an `ioredis`
  * client, or if an option is invalid.
+ *
+ * @example
+ * import { Redis } from 'ioredis'
+ * import { postgresAdapter } from '@svc/db/postgres'
+ * import { redisUsageCache } from '@svc/db/redis'
+ *
+ * const store = redisUsageCache(postgresAdapter(pool), new Redis(), { ttlSeconds: 60 })
  */
 export function redisUsageCache(
   store: StorageObjectStore,

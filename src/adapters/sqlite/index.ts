@@ -39,6 +39,7 @@ const checks = new OptionChecks('sqliteAdapter')
  *
  * @example
  * import { DatabaseSync } from 'node:sqlite'
+ * import { sqliteAdapter } from '@svc/db/sqlite'
  *
  * const store = sqliteAdapter(new DatabaseSync('data.db'))
  * await store.migrate()

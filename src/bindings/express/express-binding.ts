@@ -46,6 +46,12 @@ export type ExpressHandler = (
  *
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`. The first request fails with a `TypeError` in a
  * framework that has another binding, and under a pattern that hides the mount path.
+ *
+ * @example
+ * import express from 'express'
+ * import { expressBinding } from '@svc/db/express'
+ *
+ * express().use(expressBinding(s3)).listen(3000)
  */
 export function expressBinding(s3: Served): ExpressHandler {
   const { handler, basePath } = checkServed(s3, 'expressBinding')
@@ -118,6 +124,14 @@ function baseUrlOf({ baseUrl, originalUrl, url }: IncomingExpressRequest): strin
  *
  * It has no body and doesn't touch the stream, so body parsers work before and after. Its `signal` aborts if the client
  * disconnects before the response is finished.
+ *
+ * @example
+ * import express from 'express'
+ * import { fetchRequest } from '@svc/db/express'
+ *
+ * express().get('/avatar', (req, res, next) => {
+ *   guard({ request: fetchRequest(req), bucket, key }).then(() => res.send('…'), next)
+ * })
  */
 export function fetchRequest(req: IncomingExpressRequest): Request {
   const request = requestOf(req, req.res, () => ({
@@ -133,13 +147,18 @@ export function fetchRequest(req: IncomingExpressRequest): Request {
  * `expressRequest(request).session` or `expressRequest(request).user`.
  *
  * @throws TypeError unless the `Request` comes from `expressBinding` or `fetchRequest`. Copies are not accepted.
+ *
+ * @example
+ * import { expressRequest } from '@svc/db/express'
+ *
+ * const resolveScope = (request: Request) => expressRequest(request).get('x-user') ?? null
  */
 export function expressRequest(request: Request): ExpressRequest {
   return ownerOf(request, '@svc/db/express-request', 'expressRequest', 'expressBinding')
 }
 
 /** Returns the requested target, or the rewritten one. Removing the start of the path, as routers do, isn't rewriting. */
-export function targetOf(req: IncomingExpressRequest): string {
+function targetOf(req: IncomingExpressRequest): string {
   const requested = originForm(req.originalUrl ?? req.url!)
   const rest = originForm(req.url!)
   const baseUrl = baseUrlOf(req)

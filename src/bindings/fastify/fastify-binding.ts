@@ -70,6 +70,14 @@ export type FastifyPlugin = (
  * Its body parsers apply only to other routes.
  *
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
+ *
+ * @example
+ * import Fastify from 'fastify'
+ * import { fastifyBinding } from '@svc/db/fastify'
+ *
+ * const app = Fastify()
+ * app.register(fastifyBinding(s3))
+ * await app.listen({ port: 3000 })
  */
 export function fastifyBinding(s3: Served): FastifyPlugin {
   const { handler, basePath } = checkServed(s3, 'fastifyBinding')
@@ -171,6 +179,15 @@ function acceptAnyType(
  * It has no body and doesn't touch the stream, so body parsers work before and after. Pass the reply too if you use the
  * `signal`: it then aborts if the client disconnects before the response is finished. Fastify requests have no reference to
  * their reply.
+ *
+ * @example
+ * import Fastify from 'fastify'
+ * import { fetchRequest } from '@svc/db/fastify'
+ *
+ * Fastify().get('/avatar', async (request, reply) => {
+ *   await guard({ request: fetchRequest(request, reply), bucket, key })
+ *   return '…'
+ * })
  */
 export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFastifyReply): Request {
   const source = {
@@ -195,6 +212,11 @@ export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFa
  * `fastifyRequest(request).session` or `fastifyRequest(request).user`.
  *
  * @throws TypeError unless the `Request` comes from `fastifyBinding` or `fetchRequest`. Copies are not accepted.
+ *
+ * @example
+ * import { fastifyRequest } from '@svc/db/fastify'
+ *
+ * const resolveScope = (request: Request) => fastifyRequest(request).headers['x-user']?.toString() ?? null
  */
 export function fastifyRequest(request: Request): FastifyRequest {
   return ownerOf(request, '@svc/db/fastify-request', 'fastifyRequest', 'fastifyBinding')

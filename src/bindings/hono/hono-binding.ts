@@ -52,6 +52,12 @@ export type HonoMiddleware = <C extends IncomingHonoContext>(
  * the next handler. It runs wherever Hono does.
  *
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
+ *
+ * @example
+ * import { Hono } from 'hono'
+ * import { honoBinding } from '@svc/db/hono'
+ *
+ * const app = new Hono().use(honoBinding(s3))
  */
 export function honoBinding(s3: Served): HonoMiddleware {
   const { handler, basePath } = checkServed(s3, 'honoBinding')
@@ -133,6 +139,15 @@ async function contentOf(source: PlainResponse, c: IncomingHonoContext): Promise
  * Returns the `Request` of a Hono context, for guards in your own routes. Always returns the same object for a request.
  *
  * It has no body and doesn't touch that of `c.req.raw`. Its `signal` is that of `c.req.raw`.
+ *
+ * @example
+ * import { Hono } from 'hono'
+ * import { fetchRequest } from '@svc/db/hono'
+ *
+ * new Hono().get('/avatar', async (c) => {
+ *   await guard({ request: fetchRequest(c), bucket, key })
+ *   return c.text('…')
+ * })
  */
 export function fetchRequest(c: IncomingHonoContext): Request {
   const { req } = c
@@ -154,6 +169,11 @@ export function fetchRequest(c: IncomingHonoContext): Request {
  * `honoContext(request).get('user')`.
  *
  * @throws TypeError unless the `Request` comes from `honoBinding` or `fetchRequest`. Copies are not accepted.
+ *
+ * @example
+ * import { honoContext } from '@svc/db/hono'
+ *
+ * const resolveScope = (request: Request) => honoContext(request).req.header('x-user') ?? null
  */
 export function honoContext(request: Request): Context {
   return ownerOf(request, '@svc/db/hono-context', 'honoContext', 'honoBinding')

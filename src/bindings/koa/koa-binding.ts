@@ -40,6 +40,12 @@ export type KoaMiddleware = <Context extends IncomingKoaContext>(
  * passes other requests to the next middleware.
  *
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
+ *
+ * @example
+ * import Koa from 'koa'
+ * import { koaBinding } from '@svc/db/koa'
+ *
+ * new Koa().use(koaBinding(s3)).listen(3000)
  */
 export function koaBinding(s3: Served): KoaMiddleware {
   const { handler, basePath } = checkServed(s3, 'koaBinding')
@@ -81,6 +87,15 @@ async function setResponse(source: PlainResponse, ctx: IncomingKoaContext): Prom
  *
  * It has no body and doesn't touch the stream, so body parsers work before and after. Its `signal` aborts if the client
  * disconnects before the response is finished.
+ *
+ * @example
+ * import Koa from 'koa'
+ * import { fetchRequest } from '@svc/db/koa'
+ *
+ * new Koa().use(async (ctx) => {
+ *   await guard({ request: fetchRequest(ctx), bucket, key })
+ *   ctx.body = '…'
+ * })
  */
 export function fetchRequest(ctx: IncomingKoaContext): Request {
   const request = requestOf(ctx.req, ctx.res, () => {
@@ -96,6 +111,11 @@ export function fetchRequest(ctx: IncomingKoaContext): Request {
  * `koaContext(request).session` or `koaContext(request).state.user`.
  *
  * @throws TypeError unless the `Request` comes from `koaBinding` or `fetchRequest`. Copies are not accepted.
+ *
+ * @example
+ * import { koaContext } from '@svc/db/koa'
+ *
+ * const resolveScope = (request: Request) => koaContext(request).get('x-user') || null
  */
 export function koaContext(request: Request): Context {
   return ownerOf(request, '@svc/db/koa-context', 'koaContext', 'koaBinding')

@@ -44,23 +44,59 @@ export interface UploadQueue {
    * Adds a file, or several such as a `FileList`, with options that override the queue's. Returns their ids.
    *
    * @throws TypeError if one of them is no `Blob`. Then none is added.
+   *
+   * @example
+   * input.onchange = () => queue.add(input.files ?? [], { route: 'photos' })
    */
   readonly add: (files: Blob | Iterable<Blob>, options?: UploadOptions) => string[]
   /**
    * Pauses files that wait or are being sent. Without an `id`, also holds back files that are added later, until `resume()`. While the
    * server verifies a file, a pause comes too late, unless parts of it have to be sent again.
+   *
+   * @example
+   * queue.pause()
    */
   readonly pause: (id?: string) => void
-  /** Continues paused files, after those that are `queued` already. */
+  /**
+   * Continues paused files, after those that are `queued` already.
+   *
+   * @example
+   * queue.resume()
+   */
   readonly resume: (id?: string) => void
-  /** Uploads files that failed once more. One that broke a rule is sent to the server, which decides. */
+  /**
+   * Uploads files that failed once more. One that broke a rule is sent to the server, which decides.
+   *
+   * @example
+   * for (const { id, state } of queue.getSnapshot().items) if (state === 'failed') queue.retry(id)
+   */
   readonly retry: (id?: string) => void
-  /** Ends uploads. They are `failed` with code `ABORTED` then, unless the server has stored the file by then. */
+  /**
+   * Ends uploads. They are `failed` with code `ABORTED` then, unless the server has stored the file by then.
+   *
+   * @example
+   * queue.cancel(id)
+   */
   readonly cancel: (id?: string) => void
-  /** Takes a file off the list and cancels its upload. While the server verifies a file, it may be stored all the same. */
+  /**
+   * Takes a file off the list and cancels its upload. While the server verifies a file, it may be stored all the same.
+   *
+   * @example
+   * queue.remove(id)
+   */
   readonly remove: (id: string) => void
-  /** Calls the listener after changes, at most once in 16 ms. Returns a function that ends this. */
+  /**
+   * Calls the listener after changes, at most once in 16 ms. Returns a function that ends this.
+   *
+   * @example
+   * const end = queue.subscribe(() => console.log(queue.getSnapshot().loaded))
+   */
   readonly subscribe: (listener: () => void) => () => void
-  /** Returns the files. The result is the same object until something changes. */
+  /**
+   * Returns the files. The result is the same object until something changes.
+   *
+   * @example
+   * const { items, loaded, size, secondsLeft } = queue.getSnapshot()
+   */
   readonly getSnapshot: () => UploadQueueSnapshot
 }

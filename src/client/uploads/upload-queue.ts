@@ -55,6 +55,8 @@ const RULES_LIMIT = { timeoutSeconds: 10 }
  * @throws TypeError if `concurrency` is not an integer from 1 to 6.
  *
  * @example
+ * import { createUploadQueue } from '@svc/db/uploads'
+ *
  * const queue = createUploadQueue(api, { route: 'photos' })
  * input.onchange = () => queue.add(input.files ?? [])
  * const { items, secondsLeft } = useSyncExternalStore(queue.subscribe, queue.getSnapshot, queue.getSnapshot)

@@ -59,12 +59,42 @@ export type DbRemoveInput = WithoutOwner<inputs.RemoveInput>
  */
 export interface DbContext {
   readonly objects: StorageObjectStore
-  /** Serves `GET {basePath}/db/objects`, `GET {basePath}/db/object` and, if they are on, `PATCH {basePath}/db/object` and `GET {basePath}/db/usage`. */
+  /**
+   * Serves `GET {basePath}/db/objects`, `GET {basePath}/db/object` and, if they are on, `PATCH {basePath}/db/object` and
+   * `GET {basePath}/db/usage`.
+   *
+   * @example
+   * const response = await s3.db.handler(request)
+   */
   readonly handler: Handler
   readonly basePath: string
+  /**
+   * Starts an upload of the caller, as `reserve` of the store.
+   *
+   * @example
+   * const pending = await s3.db.reserve(request, { key, filename: 'a.png', declaredSize: 1024 })
+   */
   reserve(request: Request, input: DbReserveInput): Promise<StorageObject>
+  /**
+   * Makes an upload of the caller active, as `confirm` of the store.
+   *
+   * @example
+   * const object = await s3.db.confirm(request, { key, id: attemptId, size: 1024 })
+   */
   confirm(request: Request, input: DbConfirmInput): Promise<StorageObject>
+  /**
+   * Ends an upload of the caller without an object. Returns the row it removed, or `null`.
+   *
+   * @example
+   * await s3.db.release(request, { key, id: attemptId })
+   */
   release(request: Request, input: DbReleaseInput): Promise<StorageObject | null>
+  /**
+   * Removes the caller's object, or its pending upload. Returns the removed row, or `null`.
+   *
+   * @example
+   * const removed = await s3.db.remove(request, { key })
+   */
   remove(request: Request, input: DbRemoveInput): Promise<StorageObject | null>
   /**
    * Changes the caller's active object as `PATCH /db/object` does, with its guard and the word of the object's route, whether or not
@@ -94,6 +124,22 @@ export type DbPlugin = DbContext & ServerPlugin<'db', DbContext>
  * Records every object of a bucket with its owner, and enforces ownership and quotas.
  *
  * @throws TypeError for invalid options.
+ *
+ * @example
+ * import { createS3Server, db, memoryStorage } from '@svc/db'
+ * import { memoryAdapter } from '@svc/db/memory'
+ *
+ * const s3 = createS3Server({
+ *   storage: memoryStorage(),
+ *   bucket: 'uploads',
+ *   plugins: [
+ *     db({
+ *       client: memoryAdapter(),
+ *       resolveScope: (request) => request.headers.get('x-user'),
+ *       quota: { maxBytes: 1_000_000_000 },
+ *     }),
+ *   ],
+ * })
  */
 export function db(options: DbOptions): DbPlugin {
   checkDbOptions(options)

@@ -121,7 +121,25 @@ const MAX_ROUNDS = 5
 
 type NoFields = Readonly<Record<never, never>>
 
-/** Creates an endpoint for signed-in callers from its steps. */
+/**
+ * Creates an endpoint for signed-in callers from its steps. A caller who is not signed in gets `UNAUTHORIZED`.
+ *
+ * @example
+ * import { guardedEndpoint } from '@svc/db/adapter'
+ *
+ * const endpoint = guardedEndpoint({
+ *   method: 'GET',
+ *   path: '/audit/count',
+ *   operation: 'audit.count',
+ *   describe: () => ({
+ *     summary: 'Counts the objects of the caller.',
+ *     answer: { status: 200, description: 'The number.', body: { type: 'object' } },
+ *     errors: [],
+ *   }),
+ *   own: () => null,
+ *   act: async (_input, _subject, { scope }) => ({ status: 200, body: { count: await store.countByScope(scope) } }),
+ * })
+ */
 export function guardedEndpoint<
   Subject extends OwnedSubject,
   List extends HttpFields = NoFields,
@@ -133,6 +151,22 @@ export function guardedEndpoint<
 /**
  * Creates an endpoint that reads an object. With `admitsAnonymous`, the ownership check decides about callers who are not signed
  * in; otherwise they are refused before the input is read, as by {@link guardedEndpoint}.
+ *
+ * @example
+ * import { readingEndpoint } from '@svc/db/adapter'
+ *
+ * const endpoint = readingEndpoint(true, {
+ *   method: 'GET',
+ *   path: '/audit/caller',
+ *   operation: 'audit.caller',
+ *   describe: () => ({
+ *     summary: 'Returns the scope of the caller.',
+ *     answer: { status: 200, description: 'The scope.', body: { type: 'object' } },
+ *     errors: [],
+ *   }),
+ *   own: () => null,
+ *   act: async (_input, _subject, { scope }) => ({ status: 200, body: { scope } }),
+ * })
  */
 export function readingEndpoint<
   Subject extends OwnedSubject,
@@ -177,7 +211,10 @@ function endpointOf<
   }
 }
 
-/** Runs the steps of an operation, again and again if the subject is replaced meanwhile. `report` gets unexpected errors of guards. */
+/**
+ * Runs the steps of an operation, again and again if the subject is replaced meanwhile. `report` gets unexpected errors of guards.
+ * @internal
+ */
 export async function runSteps<Input, Subject extends OwnedSubject, Scope extends string | null, Result>(
   steps: OperationSteps<Input, Subject, Scope, Result>,
   input: Input,

@@ -58,6 +58,11 @@ const checks = new OptionChecks('openApiDocument')
  * table.
  *
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`, or if an option is invalid.
+ *
+ * @example
+ * import { openApiDocument } from '@svc/db'
+ *
+ * const document = openApiDocument(s3, { title: 'Files', version: '1.0.0' })
  */
 export function openApiDocument(
   s3: { readonly handler: Handler },

@@ -39,6 +39,11 @@ let last: SequencePosition = { time: 0, counter: 0 }
 /**
  * Creates the id of a new attempt: a UUIDv7 (RFC 9562) that sorts after every id created before in this process, and by
  * millisecond across processes. If the clock goes back, the time in new ids stands still until the clock catches up.
+ *
+ * @example
+ * import { createAttemptId } from '@svc/db'
+ *
+ * const storageKey = `${key}-${createAttemptId()}`
  */
 export function createAttemptId(options: { readonly now?: (() => Date) | undefined } = {}): string {
   const clock = options.now ? options.now().getTime() : Date.now()

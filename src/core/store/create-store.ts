@@ -28,6 +28,11 @@ const migrateChecks = new OptionChecks('migrate')
  * builds pages and turns refusals into errors, so all adapters accept and return the same.
  *
  * @throws TypeError if the driver lacks a method, or for an invalid option.
+ *
+ * @example
+ * import { createStore, type StoreDriver } from '@svc/db/adapter'
+ *
+ * const open = (driver: StoreDriver) => createStore(driver, { now: () => new Date() })
  */
 export function createStore(driver: StoreDriver, options?: CreateStoreOptions | null): StorageObjectStore {
   checkDriver(driver)

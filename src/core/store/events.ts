@@ -33,6 +33,11 @@ export type RecordedChange =
 /**
  * Builds a change from what a database stored.
  * @throws TypeError if these fields can't belong to one event.
+ *
+ * @example
+ * import { recordedChange } from '@svc/db/adapter'
+ *
+ * const change = recordedChange('activated', object, null)
  */
 export function recordedChange(
   type: string,

@@ -39,12 +39,18 @@ export interface ServerFiles {
    *
    * Also rejects with `KEY_CONFLICT`, `QUOTA_EXCEEDED`, `FILE_TOO_LARGE` and `CONTENT_TYPE_NOT_ALLOWED`, and with
    * `OBJECT_NOT_FOUND` if another call has ended the upload: a delete, or a newer upload to the same key.
+   *
+   * @example
+   * const object = await s3.files.put({ scope, filename: 'report.pdf', body: new Blob(['…']), contentType: 'application/pdf' })
    */
   put(input: PutFileInput): Promise<StorageObject>
   /**
    * Returns an active object and a stream of its bytes, or with `arrived` an upload that waits for its check. Rejects with
    * `OBJECT_NOT_FOUND` if there is none. If the storage returns more or fewer bytes than were asked for, the stream fails with
    * `STORAGE_UNAVAILABLE`.
+   *
+   * @example
+   * const { object, body } = await s3.files.get({ key, scope })
    */
   get(input: GetFileInput): Promise<OpenFile>
   /**
@@ -52,6 +58,9 @@ export interface ServerFiles {
    * there is none. If the URL lives longer than `download.expiresIn`, a replacement of the object may end it early.
    *
    * @throws TypeError if the storage serves its own URLs and has no `baseURL`.
+   *
+   * @example
+   * const { url, expiresAt } = await s3.files.downloadURL({ key, scope, expiresIn: 60 })
    */
   downloadURL(input: DownloadURLInput): Promise<FileURL>
   /**
@@ -72,7 +81,12 @@ export interface ServerFiles {
    * await s3.files.reject({ key: object.key, attemptId: object.attemptId, reason: 'Contains a virus.' })
    */
   reject(input: RejectFileInput): Promise<StorageObject>
-  /** Removes the object or pending upload at a key, and its bytes. Returns the removed row, or `null`. */
+  /**
+   * Removes the object or pending upload at a key, and its bytes. Returns the removed row, or `null`.
+   *
+   * @example
+   * const removed = await s3.files.delete({ key, scope })
+   */
   delete(input: DeleteFileInput): Promise<StorageObject | null>
 }
 

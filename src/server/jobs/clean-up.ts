@@ -83,6 +83,11 @@ const checks = new OptionChecks(JOB)
  * `DATABASE_UNAVAILABLE` if the records can't be listed.
  *
  * @throws TypeError if `s3` was not created by `createS3Server`, or if an option is invalid.
+ *
+ * @example
+ * import { cleanUp } from '@svc/db'
+ *
+ * const { reservations, leftovers, temporary } = await cleanUp(s3)
  */
 export async function cleanUp(s3: S3ServerCore, options?: CleanUpOptions | null): Promise<CleanUpResult> {
   return runCleanUp(dependenciesOfRun(s3, JOB), options)

@@ -75,6 +75,13 @@ const checks = new OptionChecks(OPERATION)
  * When `signal` aborts, running handlers have 30 seconds. Then their signals abort, and the job resolves.
  *
  * @throws TypeError if an option is invalid, or if the store can't deliver events.
+ *
+ * @example
+ * import { deliverEvents } from '@svc/db'
+ *
+ * const stopping = new AbortController()
+ * const delivery = deliverEvents(s3, { pollSeconds: 5, signal: stopping.signal })
+ * process.once('SIGTERM', () => stopping.abort())
  */
 export function deliverEvents(
   s3: S3ServerCore,

@@ -53,6 +53,8 @@ const checks = new OptionChecks(JOB)
  * @throws TypeError if `s3` was not created by `createS3Server`, or if an option is invalid.
  *
  * @example
+ * import { endUploads } from '@svc/db'
+ *
  * await endUploads(s3, { scope: 'user:mallory' })
  */
 export async function endUploads(s3: S3ServerCore, options: EndUploadsOptions): Promise<EndUploadsResult> {

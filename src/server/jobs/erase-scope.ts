@@ -57,6 +57,11 @@ const checks = new OptionChecks(JOB)
  * Rejects with `DATABASE_UNAVAILABLE` if the records can't be listed.
  *
  * @throws TypeError if `s3` was not created by `createS3Server`, or if an option is invalid.
+ *
+ * @example
+ * import { eraseScope } from '@svc/db'
+ *
+ * const { failed } = await eraseScope(s3, { scope: 'user:ann' })
  */
 export async function eraseScope(s3: S3ServerCore, options: EraseScopeOptions): Promise<EraseScopeResult> {
   const { failures: _, ...result } = await runErasure(dependenciesOfRun(s3, JOB), options)

@@ -77,6 +77,14 @@ const checks = new OptionChecks(JOB)
  * `onProgress` has told by then where a later run can go on.
  *
  * @throws TypeError if `s3` was not created by `createS3Server`, if an option is invalid, or if the storage has no `list`.
+ *
+ * @example
+ * import { importObjects } from '@svc/db'
+ *
+ * const { imported, failed } = await importObjects(s3, {
+ *   prefix: 'users/',
+ *   select: ({ key }) => ({ scope: `user:${key.split('/')[1]}` }),
+ * })
  */
 export async function importObjects(
   s3: S3ServerCore,

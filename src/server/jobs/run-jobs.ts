@@ -61,12 +61,13 @@ const PURGE_SIZE = 1000
  * reason are reported once a run.
  *
  * @throws TypeError (rejects) if an option is invalid, or if `s3` was not created by `createS3Server`.
+ *
  * @example
- * ```ts
+ * import { runJobs } from '@svc/db'
+ *
  * const stopping = new AbortController()
  * const jobs = runJobs(s3, { signal: stopping.signal, purgeDeletedAfterSeconds: 30 * 86_400 })
  * process.once('SIGTERM', () => stopping.abort())
- * ```
  */
 export async function runJobs(s3: S3ServerCore, options: RunJobsOptions): Promise<void> {
   const dependencies = dependenciesOf(s3, JOB)

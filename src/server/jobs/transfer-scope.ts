@@ -51,6 +51,11 @@ const checks = new OptionChecks(JOB)
  * Rejects with `DATABASE_UNAVAILABLE` if the objects can't be listed.
  *
  * @throws TypeError if `s3` was not created by `createS3Server`, if an option is invalid, or if both scopes are the same.
+ *
+ * @example
+ * import { transferScope } from '@svc/db'
+ *
+ * const { transferred, failed } = await transferScope(s3, { from: 'user:ann', to: 'org:acme' })
  */
 export async function transferScope(
   s3: S3ServerCore,

@@ -46,6 +46,11 @@ const checks = new OptionChecks('diskStorage')
  * in use is an error, not an empty storage.
  *
  * @throws TypeError if `directory` is not a path, `baseURL` is not an absolute http(s) URL, or another option is invalid.
+ *
+ * @example
+ * import { diskStorage } from '@svc/db/disk'
+ *
+ * const storage = diskStorage({ directory: 'data/files' })
  */
 export function diskStorage(options: DiskStorageOptions): ObjectStorage {
   const layout = diskLayout(resolve(checkDirectory(checks.options(options, OPTIONS))))

@@ -11,7 +11,7 @@ export interface ObjectTerms {
   readonly size: number
   readonly contentType: string
   readonly attemptId: string
-  /** Milliseconds since 1970. Undefined in URLs of versions before 1.6. */
+  /** Milliseconds since 1970. Undefined in URLs of versions before 2.0. */
   readonly writableUntil?: number | undefined
 }
 
@@ -25,7 +25,7 @@ export interface DownloadTerms {
   readonly key: string
   readonly filename: string
   readonly contentType: string | null
-  /** Undefined: the default of a download. Also in URLs of versions before 1.6. */
+  /** Undefined: the default of a download. Also in URLs of versions before 2.0. */
   readonly disposition?: Disposition | undefined
   readonly cacheControl?: string | undefined
 }

@@ -27,6 +27,11 @@ const checks = new OptionChecks('memoryStorage')
  * that uses it. The bytes and the URLs are lost with this instance.
  *
  * @throws TypeError if `baseURL` is not an absolute http(s) URL, or if another option is invalid.
+ *
+ * @example
+ * import { memoryStorage } from '@svc/db'
+ *
+ * const storage = memoryStorage()
  */
 export function memoryStorage(options?: MemoryStorageOptions | null): ObjectStorage {
   return createLocalStorage(checks, checks.optionalOptions(options, OPTIONS), (now) => ({

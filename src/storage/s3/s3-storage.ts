@@ -73,6 +73,12 @@ export interface S3StorageOptions {
  *
  * @throws TypeError if `client` is not an S3Client of the copy of the SDK that the library uses, a timeout is not a number of seconds, `uploadHeaders` has another
  * header, or another option is invalid.
+ *
+ * @example
+ * import { S3Client } from '@aws-sdk/client-s3'
+ * import { s3Storage } from '@svc/db/s3'
+ *
+ * const storage = s3Storage({ client: new S3Client({ region: 'eu-central-1' }) })
  */
 export function s3Storage(options: S3StorageOptions): ObjectStorage {
   const checked = checkOptions(options)

@@ -43,6 +43,20 @@ const checks = new OptionChecks('storeRaces')
  * fill one quota together, or write until they are killed. Needs Node.
  *
  * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
+ *
+ * @example
+ * import { describe, it } from 'node:test'
+ * import { storeRaces } from '@svc/db/conformance'
+ * import { postgresAdapter } from '@svc/db/postgres'
+ *
+ * storeRaces({
+ *   name: 'myAdapter',
+ *   worker: new URL('./worker.mjs', import.meta.url),
+ *   createPlace: async () => 'races',
+ *   open: (place) => postgresAdapter(pool, { schema: place }),
+ *   drop: async (place) => void (await pool.query(`DROP SCHEMA "${place}" CASCADE`)),
+ *   test: { describe, it },
+ * })
  */
 export function storeRaces(options: StoreRacesOptions): void {
   const { name, drop } = checks.options(options, OPTIONS)

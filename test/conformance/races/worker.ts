@@ -11,6 +11,12 @@ type Open = (place: string) => StorageObjectStore | Promise<StorageObjectStore>
 /**
  * Runs this process as a worker of `storeRaces`. `open` opens a store on the place, over connections of its own and with the
  * system clock.
+ *
+ * @example
+ * import { runRaceWorker } from '@svc/db/conformance'
+ * import { postgresAdapter } from '@svc/db/postgres'
+ *
+ * runRaceWorker((place) => postgresAdapter(pool, { schema: place }))
  */
 export function runRaceWorker(open: Open): void {
   process.once('message', (task: RaceTask) => {

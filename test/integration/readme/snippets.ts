@@ -46,12 +46,11 @@ export function writeSnippets(workspace: string): Snippet[] {
   )
 }
 
-/** Returns the compiler errors of the snippets, under the options of the repository. */
-export function typeErrors(workspace: string, snippets: readonly Snippet[]): string[] {
+/** Returns the compiler errors of these files, under the options of the repository. */
+export function typeErrors(workspace: string, files: readonly string[]): string[] {
   const configFile = join(repository, 'tsconfig.json')
   const { config } = ts.readConfigFile(configFile, (path) => ts.sys.readFile(path)) as { config: object }
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, repository, {}, configFile)
-  const files = snippets.map(({ source }) => source)
   // The types of Node.js 20 lack `node:sqlite`.
   const ambient = join(repository, 'test/types/node-sqlite.d.ts')
   const program = ts.createProgram([...files, ambient], { ...options, allowJs: true, checkJs: true })

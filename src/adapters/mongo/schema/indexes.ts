@@ -103,7 +103,7 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
 
 export const COLLECTIONS = Object.keys(INDEXES) as readonly IndexedCollection[]
 
-/** Returns the collections that the adapter needs. Roles that were granted before 1.6 can't use the one of events. */
+/** Returns the collections that the adapter needs. Roles that were granted before 2.0 can't use the one of events. */
 export function neededCollections(withEvents: boolean): readonly IndexedCollection[] {
   return withEvents ? COLLECTIONS : COLLECTIONS.filter((name) => name !== 'events')
 }

@@ -26,6 +26,7 @@ export interface LiveRows {
   readonly pending: TrackedRow | null
 }
 
+/** The rows of a key at which nothing is live. */
 export const NOTHING_LIVE: LiveRows = { active: null, pending: null }
 
 /**
@@ -56,12 +57,26 @@ export interface Unchanged<Row extends StorageObject | null> {
 
 export const UNCHANGED: Unchanged<null> = { outcome: 'unchanged', row: null }
 
-/** Returns the scope of a key's live rows, or `null` if there are none. */
+/**
+ * Returns the scope of a key's live rows, or `null` if there are none.
+ *
+ * @example
+ * import { scopeOf } from '@svc/db/adapter'
+ *
+ * const owner = scopeOf(live)
+ */
 export function scopeOf({ active, pending }: LiveRows): string | null {
   return active?.scope ?? pending?.scope ?? null
 }
 
-/** Returns what a key's live rows add to the usage of their scope. */
+/**
+ * Returns what a key's live rows add to the usage of their scope.
+ *
+ * @example
+ * import { usageOf } from '@svc/db/adapter'
+ *
+ * const { bytes, files } = usageOf(live)
+ */
 export function usageOf({ active, pending }: LiveRows): ScopeUsage {
   return usageOfKey(active, pending)
 }
@@ -71,12 +86,26 @@ export function hasArrived(pending: TrackedRow | null): pending is TrackedRow & 
   return pending !== null && pending.arrivedAt !== null
 }
 
-/** Returns whether a reservation has expired. One whose bytes have arrived never does. */
+/**
+ * Returns whether a reservation has expired. One whose bytes have arrived never does.
+ *
+ * @example
+ * import { hasExpired } from '@svc/db/adapter'
+ *
+ * const expired = hasExpired(pending, new Date())
+ */
 export function hasExpired(pending: StorageObject, now: Date): boolean {
   return pending.arrivedAt === null && pending.expiresAt !== null && pending.expiresAt <= now
 }
 
-/** Returns whether the end of an active row has come, so that no call may bring it back. */
+/**
+ * Returns whether the end of an active row has come, so that no call may bring it back.
+ *
+ * @example
+ * import { isPastEnd } from '@svc/db/adapter'
+ *
+ * const gone = isPastEnd(object, new Date())
+ */
 export function isPastEnd({ temporaryUntil }: StorageObject, now: Date): boolean {
   return temporaryUntil !== null && temporaryUntil <= now
 }

@@ -40,7 +40,18 @@ export interface WriteState {
 /** What was decided: a change to make, nothing to change, bytes that are known already, or a refusal. */
 export type Decision = KeyChange | Unchanged<StorageObject | null> | KnownBytes | Refusal
 
-/** Decides a write: returns the change to make, or why there is none. The rules are those of `StoreDriver`. */
+/**
+ * Decides a write: returns the change to make, or why there is none. The rules are those of `StoreDriver`.
+ *
+ * @example
+ * import { decide, outcomeOf, NO_USAGE, type KeyWrite } from '@svc/db/adapter'
+ *
+ * function write(write: KeyWrite) {
+ *   const decision = decide(write, { live, usage: () => NO_USAGE, known: () => null })
+ *   if (decision.outcome === 'change') save(decision.after)
+ *   return outcomeOf(write, decision)
+ * }
+ */
 export function decide(write: KeyWrite, { live, usage, known }: WriteState): Decision {
   switch (write.kind) {
     case 'reserve':
@@ -85,7 +96,14 @@ const DONE: Readonly<Partial<Record<KeyWrite['kind'], string>>> = {
   transfer: 'transferred',
 }
 
-/** Returns what the driver returns for a write: copies of the rows, without fields that only drivers need. */
+/**
+ * Returns what the driver returns for a write: copies of the rows, without fields that only drivers need.
+ *
+ * @example
+ * import { outcomeOf, type Decision, type KeyWrite } from '@svc/db/adapter'
+ *
+ * const respond = (write: KeyWrite<'release'>, decision: Decision) => outcomeOf(write, decision)
+ */
 export function outcomeOf<Write extends KeyWrite>(write: Write, decision: Decision): KeyWriteOutcome<Write>
 export function outcomeOf(write: KeyWrite, decision: Decision): object {
   switch (decision.outcome) {

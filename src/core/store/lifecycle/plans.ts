@@ -49,7 +49,14 @@ export function planReserve(
   return { outcome: 'change', before, after, history: null, leftovers, event: null, row }
 }
 
-/** Returns the pending row of a new attempt. It depends on the command only, not on the rows at the key. */
+/**
+ * Returns the pending row of a new attempt. It depends on the command only, not on the rows at the key.
+ *
+ * @example
+ * import { attemptRow, type ReserveCommand } from '@svc/db/adapter'
+ *
+ * const rowOf = (command: ReserveCommand) => attemptRow(command)
+ */
 export function attemptRow(command: driver.ReserveCommand): StorageObject {
   // A spread would take longer than the rest of a reserve.
   return {
@@ -204,7 +211,14 @@ export function planPurge(live: LiveRows, { id, before, now }: PurgeCommand): Ke
   return pending?.id === id && hasExpired(pending, before) ? endOfAttempt(live, pending, now) : UNCHANGED
 }
 
-/** Returns whether adopted bytes belong to this row: an active one of the same scope and key, without a storage key. */
+/**
+ * Returns whether adopted bytes belong to this row: an active one of the same scope and key, without a storage key.
+ *
+ * @example
+ * import { receivesBytes, type AdoptCommand } from '@svc/db/adapter'
+ *
+ * const isReceiver = (command: AdoptCommand) => receivesBytes(object, command)
+ */
 export function receivesBytes(
   row: StorageObject,
   { scope, bucket, key }: Pick<driver.AdoptCommand, 'scope' | 'bucket' | 'key'>,

@@ -20,7 +20,14 @@ export interface KeepOneCommand extends ObjectReference, driver.KeptObject {
   readonly now: Date
 }
 
-/** Returns the row of a key that an object of a `keep` names: the active one, or an arrived attempt. `null` if neither. */
+/**
+ * Returns the row of a key that an object of a `keep` names: the active one, or an arrived attempt. `null` if neither.
+ *
+ * @example
+ * import { rowToKeep } from '@svc/db/adapter'
+ *
+ * const row = rowToKeep(live, { scope, id, attemptId: null, now: new Date() })
+ */
 export function rowToKeep(
   { active, pending }: LiveRows,
   { scope, id, attemptId, now }: Omit<KeepOneCommand, 'bucket' | 'key'>,
@@ -33,7 +40,14 @@ export function rowToKeep(
   return hasArrived(pending) && isNamed(pending) ? pending : null
 }
 
-/** Returns why a `keep` must be refused, or `null`. `rows` are those that its objects name, in order. */
+/**
+ * Returns why a `keep` must be refused, or `null`. `rows` are those that its objects name, in order.
+ *
+ * @example
+ * import { refuseKeep } from '@svc/db/adapter'
+ *
+ * const refusal = refuseKeep([object, null])
+ */
 export function refuseKeep(
   rows: readonly (StorageObject | null)[],
 ): driver.RepeatedObject | driver.MissingObjects | null {

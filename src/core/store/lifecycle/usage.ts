@@ -1,6 +1,7 @@
 import type { ScopeUsage, StorageObject } from '../records.js'
 import type { QuotaLimits, QuotaRefusal, SumRefusal } from '../driver.js'
 
+/** The usage of a scope that stores and reserves nothing. */
 export const NO_USAGE: ScopeUsage = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
 /** Returns what one key adds to the usage of its scope: its object, and the growth its pending upload reserves. */
@@ -18,7 +19,14 @@ export function usageOfKey(
   }
 }
 
-/** Returns `usage` without `removed` and with `added`. */
+/**
+ * Returns `usage` without `removed` and with `added`.
+ *
+ * @example
+ * import { NO_USAGE, usageAfter, usageOf } from '@svc/db/adapter'
+ *
+ * const usage = usageAfter(NO_USAGE, NO_USAGE, usageOf(live))
+ */
 export function usageAfter(usage: ScopeUsage, removed: ScopeUsage, added: ScopeUsage): ScopeUsage {
   return {
     bytes: usage.bytes - removed.bytes + added.bytes,
@@ -28,6 +36,14 @@ export function usageAfter(usage: ScopeUsage, removed: ScopeUsage, added: ScopeU
   }
 }
 
+/**
+ * Returns whether two usages are equal.
+ *
+ * @example
+ * import { NO_USAGE, sameUsage, usageOf } from '@svc/db/adapter'
+ *
+ * const isEmpty = sameUsage(usageOf(live), NO_USAGE)
+ */
 export function sameUsage(a: ScopeUsage, b: ScopeUsage): boolean {
   return (
     a.bytes === b.bytes &&
@@ -57,6 +73,11 @@ export function exceededLimit(
  * Returns why a change must be refused, or `null`. A change is refused if it makes the scope grow beyond its quota, or its
  * sum beyond `Number.MAX_SAFE_INTEGER`. A change that doesn't grow the scope is never refused for the quota, so a scope over
  * its quota can still shrink.
+ *
+ * @example
+ * import { NO_USAGE, refuseGrowth, usageOf } from '@svc/db/adapter'
+ *
+ * const refusal = refuseGrowth(NO_USAGE, NO_USAGE, usageOf(live), { maxBytes: 1_000_000, maxFiles: null })
  */
 export function refuseGrowth(
   usage: ScopeUsage,

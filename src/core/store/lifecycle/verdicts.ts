@@ -28,6 +28,12 @@ export function planReject(
 /**
  * Returns `rejected` if this confirm, which was refused as `not-found`, is of an attempt with this rejection, less than an hour ago.
  * Look the rejection up by the `id` of the command, and only after that refusal: confirms that succeed need no look.
+ *
+ * @example
+ * import { refuseRejected, type ConfirmCommand, type Rejection } from '@svc/db/adapter'
+ *
+ * const refuse = (command: ConfirmCommand, found: Rejection | null) =>
+ *   refuseRejected(command, found) ?? { outcome: 'not-found' }
  */
 export function refuseRejected(
   { bucket, key, id, scope, accept, now }: driver.ConfirmCommand,

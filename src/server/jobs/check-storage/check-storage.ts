@@ -75,6 +75,13 @@ const checks = new OptionChecks(JOB)
  *
  * @throws TypeError if `s3` was not created by `createS3Server`, if an option is invalid, or if the storage has no `list` or the
  * driver of the store no `listStored`.
+ *
+ * @example
+ * import { checkStorage } from '@svc/db'
+ *
+ * await checkStorage(s3, {
+ *   onDifference: (difference) => console.log(difference.kind, difference.storageKey),
+ * })
  */
 export async function checkStorage(
   s3: S3ServerCore,
