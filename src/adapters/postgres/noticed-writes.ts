@@ -140,5 +140,6 @@ export function noticingWrites(driver: StoreDriver, marks: IndexMarks): StoreDri
     }
     return [name, noticed] as const
   })
+  // A cast, because `Object.fromEntries` forgets the names.
   return Object.fromEntries(methods) as unknown as StoreDriver
 }

@@ -34,6 +34,6 @@ export function lateDriver<Handle extends object>(options: LateDriverOptions<Han
       (current()[name] as (...args: unknown[]) => unknown)(...args)
     return [name, call] as const
   })
-  // The application closes its own connections.
+  // A cast, because `Object.fromEntries` forgets the names. The application closes its own connections.
   return { ...(Object.fromEntries(methods) as unknown as StoreDriver), close: async () => {} }
 }

@@ -62,7 +62,7 @@ async function write<T>(keys: readonly string[], to: KeyState, call: () => Promi
   return result
 }
 
-/** Each caller changes keys of its own. */
+/** Each caller changes only its own keys. */
 async function writeForever(store: StorageObjectStore, worker: number): Promise<void> {
   const caller = async (number: number): Promise<never> => {
     for (let turn = number; ; turn++) await ROUNDS[turn % ROUNDS.length]!(store, `${worker} ${number}`, turn)

@@ -11,10 +11,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { exchange } from './exchange.js'
 import { scopeOf, USER_HEADER, type Serve } from './fixture.js'
-
-const OWNER = 'user:1'
-const FRIEND = 'user:3'
-const CALLERS = { owner: OWNER, 'another owner': 'user:2', 'whom mayRead allows': FRIEND, anonymous: null }
+import { CALLERS, FRIEND, letFriendRead, OWNER } from './readers.js'
 
 /** Which version a call leads to. */
 type Version = 'old' | 'new' | null
@@ -52,7 +49,7 @@ export function describeCheckedDoors(serve: Serve, open = openWithEvents): void 
             client: store,
             resolveScope: scopeOf,
             update: true,
-            mayRead: (_object, { scope }) => scope === FRIEND,
+            mayRead: letFriendRead,
           }),
         ],
         onError: () => undefined,

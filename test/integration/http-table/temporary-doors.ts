@@ -13,10 +13,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { HOUR, ManualClock, MINUTE } from '../../conformance/clock.js'
 import { errorOf, exchange } from './exchange.js'
 import { scopeOf, USER_HEADER, type Serve, type Served } from './fixture.js'
-
-const OWNER = 'user:1'
-const FRIEND = 'user:3'
-const CALLERS = { owner: OWNER, 'another owner': 'user:2', 'whom mayRead allows': FRIEND, anonymous: null }
+import { CALLERS, FRIEND, letFriendRead, OWNER } from './readers.js'
 
 const MOMENTS = ['a millisecond before its end', 'from its end on', 'after it was kept'] as const
 const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000'
@@ -40,7 +37,7 @@ export function describeTemporaryDoors(serve: Serve): void {
           client: store,
           resolveScope: scopeOf,
           update: true,
-          mayRead: (_object, { scope }) => scope === FRIEND,
+          mayRead: letFriendRead,
         }),
       ],
       onError: () => undefined,

@@ -7,7 +7,7 @@ import { serviceOn } from './service-on-s3.js'
 describeS3('checked uploads with s3Storage', (server) => {
   const client = clientOf(server)
 
-  it('are read by nobody but the scanner, and leave only what was accepted', async () => {
+  it('expose their bytes only to the scanner, and leave only accepted files', async () => {
     const service = serviceOn(client, await bucketOfTest(client), { routes })
     await decideUploads(service)
   })

@@ -54,7 +54,7 @@ const steps = fc.array(
   { maxLength: 60 },
 )
 
-it('finds at once what the process itself or nobody more than a minute ago made due, and everything else within a minute', async () => {
+it('finds its own entries and recent ones at once, and those that others backdated within a minute', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (script) => {
       const index = new Index()

@@ -4,8 +4,8 @@ import { bytesOfSize, errorOf } from '../service.js'
 import { arrived, DAY, KEY, olderVersion, OWNER, uploads, verdictOn, type CheckedService } from './checked.js'
 
 /**
- * Rejects and accepts uploads of a service with the routes of checked uploads. Whatever the storage: bytes that wait are read by nobody
- * but the scanner, and only those that were accepted are left in the end.
+ * Rejects and accepts uploads to a service with the routes of checked uploads. On every storage, only the scanner can read bytes that wait,
+ * and only accepted bytes are left in the end.
  */
 export async function decideUploads(service: CheckedService): Promise<void> {
   const { s3, clock, objects, storage } = service
