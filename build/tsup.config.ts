@@ -10,7 +10,13 @@ export default defineConfig([
   {
     clean,
     format: ['esm', 'cjs'],
-    entry: entries,
+    // From declarations that TypeScript 7 has written, because tsup's own compiler takes ten times as long for them.
+    entry: Object.fromEntries(
+      Object.entries(entries).map(([name, file]) => [
+        name,
+        `dist/declarations/${file.replace(/\.ts$/, '.d.ts')}`,
+      ]),
+    ),
     // tsup sets `baseUrl` by itself, which TypeScript 6 reports as deprecated.
     dts: { only: true, compilerOptions: { ignoreDeprecations: '6.0' } },
   },

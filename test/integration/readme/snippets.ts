@@ -1,7 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import * as esbuild from 'esbuild'
-import ts from 'typescript'
 import { entries } from '../../../build/entries.js'
 import { quotedExample, readDocuments, repository } from './documents.js'
 
@@ -46,23 +46,25 @@ export function writeSnippets(workspace: string): Snippet[] {
   )
 }
 
-/** Returns the compiler errors of these files, under the options of the repository. */
+/** Returns what the compiler prints about these files, under the options of the repository. */
 export function typeErrors(workspace: string, files: readonly string[]): string[] {
-  const configFile = join(repository, 'tsconfig.json')
-  const { config } = ts.readConfigFile(configFile, (path) => ts.sys.readFile(path)) as { config: object }
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, repository, {}, configFile)
+  const project = join(workspace, 'tsconfig.json')
   // The types of Node.js 20 lack `node:sqlite`.
   const ambient = join(repository, 'test/types/node-sqlite.d.ts')
-  const program = ts.createProgram([...files, ambient], { ...options, allowJs: true, checkJs: true })
-  return files
-    .flatMap((file) => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)))
-    .concat(program.getGlobalDiagnostics())
-    .map(({ file, start, messageText }) => {
-      const text = ts.flattenDiagnosticMessageText(messageText, '\n')
-      if (!file || start === undefined) return text
-      const { line } = file.getLineAndCharacterOfPosition(start)
-      return `${relative(workspace, file.fileName)}:${line + 1}: ${text}`
-    })
+  const options = { allowJs: true, checkJs: true }
+  const extended = join(repository, 'tsconfig.json')
+  writeFileSync(
+    project,
+    JSON.stringify({ extends: extended, compilerOptions: options, include: [], files: [...files, ambient] }),
+  )
+  const compiler = join(repository, 'node_modules/typescript7/bin/tsc')
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [compiler, '-p', project, '--pretty', 'false'],
+    { cwd: workspace, encoding: 'utf8' },
+  )
+  if (status === 0) return []
+  return `${stdout}${stderr}`.split('\n').filter((line) => line !== '')
 }
 
 /** Bundles each snippet into a program for Node.js, with the library's source and the installed dependencies. */
