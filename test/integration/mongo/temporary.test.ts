@@ -90,12 +90,13 @@ describeMongo('objects with an end and attempts that are checked, in MongoDB', (
   })
 
   it('stay if a process of 1.5.5 replaces their document, which drops the end', async () => {
-    const { id } = await upload('dropped', TEMPORARY)
-    const dropped = { 'active.temporaryUntil': 1, 'active.isReplacement': 1 } as const
+    await upload('dropped', TEMPORARY)
+    const { id, attemptId } = await upload('dropped', TEMPORARY)
+    const dropped = { 'active.temporaryUntil': 1, 'active.isOriginal': 1 } as const
     await documents.updateOne({ _id: keyId(at('dropped')) }, { $unset: dropped })
     clock.set(afterNoon(HOUR))
     expect(await store.findActive(at('dropped'))).toMatchObject({ id, temporaryUntil: null })
-    expect(await store.keep({ scope, objects: [{ id }] })).toMatchObject([{ id }])
+    expect(await store.keep({ scope, objects: [{ id: attemptId }] })).toMatchObject([{ id, attemptId }])
     expect(await store.listTemporary({ scope, ...ALL })).toEqual([])
   })
 

@@ -8,8 +8,11 @@ import { readRow, storedRow, type StoredRow } from './stored-row.js'
 export interface KeyDocument extends Stored {
   readonly scope: string
   readonly active?: StoredRow & {
-    /** Set if the attempt behind the row has another id than the object, for the index of these. */
-    readonly isReplacement?: true
+    /**
+     * Set if the attempt behind the row has the id of the object. The index of attempts leaves these rows out. Version 1.5.5
+     * sets it nowhere, so the index has all rows that it wrote.
+     */
+    readonly isOriginal?: true
   }
   readonly pending?: StoredRow
 }
@@ -33,7 +36,7 @@ export function keyDocument({ active, pending }: LiveRows): Stored | null {
 }
 
 function activeRow(active: TrackedRow): object {
-  return { ...storedRow(active), ...(active.attemptId !== active.id && { isReplacement: true }) }
+  return { ...storedRow(active), ...(active.attemptId === active.id && { isOriginal: true }) }
 }
 
 export function liveRows(document: KeyDocument | null | undefined): LiveRows {

@@ -70,11 +70,12 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
       key: { scope: 1, 'pending.checkUntil': 1, 'pending.id': 1 },
       only: 'pending.checkUntil',
     },
-    // Only objects that were replaced. The attempt of any other one has the id of its object.
+    // Only objects that were replaced, and those that 1.5.5 wrote. The attempt of any other one has the id of its object.
     {
-      name: 'replaced_by_attempt',
+      name: 'active_by_attempt',
       key: { scope: 1, 'active.attemptId': 1 },
-      only: 'active.isReplacement',
+      only: 'active.attemptId',
+      without: 'active.isOriginal',
     },
     // Only rejections, which the collection holds beside keys, scopes and locks.
     { name: 'rejections_by_age', key: { rejectedAt: 1, _id: 1 }, only: 'rejectedAt' },
@@ -110,9 +111,9 @@ export function neededCollections(withEvents: boolean): readonly IndexedCollecti
 
 /** Builds the argument for `createIndexes`. */
 export function specification({ name, key, only, without }: ExpectedIndex) {
-  return {
-    ...{ name, key },
-    ...(only !== undefined && { partialFilterExpression: { [only]: { $exists: true } } }),
-    ...(without !== undefined && { partialFilterExpression: { [without]: null } }),
+  const filter = {
+    ...(only !== undefined && { [only]: { $exists: true } }),
+    ...(without !== undefined && { [without]: null }),
   }
+  return { name, key, ...(Object.keys(filter).length > 0 && { partialFilterExpression: filter }) }
 }

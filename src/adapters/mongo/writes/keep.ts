@@ -55,7 +55,7 @@ async function findNamed(
         $or: [
           { scope, 'active.id': ids },
           // The index is partial, so the filter repeats its condition.
-          { scope, 'active.attemptId': ids, 'active.isReplacement': { $exists: true } },
+          { scope, 'active.attemptId': ids, 'active.isOriginal': null },
           { scope, 'pending.id': ids },
         ],
       },
