@@ -35,6 +35,7 @@ CREATE TABLE leftovers (
   writable_until timestamptz NOT NULL,
   scope text COLLATE "C",
   due_at timestamptz NOT NULL DEFAULT '-infinity'::timestamptz,
+  readable_until timestamptz,
   CONSTRAINT leftovers_pkey PRIMARY KEY (attempt_id)
 );
 

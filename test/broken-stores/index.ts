@@ -29,6 +29,7 @@ import { reserveMutants } from './reserve.js'
 import { scopeMutants } from './scopes.js'
 import { storedMutants } from './stored.js'
 import { temporaryMutants } from './temporary.js'
+import { temporaryLeftoverMutants } from './temporary-leftovers.js'
 import { transferQuotaMutants } from './transfer-quota.js'
 import { transferMutants } from './transfer.js'
 import { updateMutants } from './update.js'
@@ -62,6 +63,7 @@ const PARTS: Readonly<Record<string, Mutants>> = {
   adopt: adoptMutants,
   'known bytes of an adopt': adoptKnownMutants,
   'temporary objects': temporaryMutants,
+  'leftovers of temporary objects': temporaryLeftoverMutants,
   'kept and ended objects': keptMutants,
   'arrived attempts': arrivedMutants,
   verdicts: verdictMutants,

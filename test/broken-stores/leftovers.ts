@@ -144,6 +144,7 @@ export const leftoverMutants: Mutants = {
         .map(({ attemptId, scope, bucket, key, storageKey, uploadId, createdAt, expiresAt }) => ({
           ...{ attemptId, scope, bucket, key, storageKey, uploadId },
           dueAt: null,
+          readableUntil: null,
           since: createdAt,
           writableUntil: expiresAt!,
         }))
@@ -171,7 +172,10 @@ export const leftoverMutants: Mutants = {
       if (pending.storageKey !== null || pending.uploadId !== null) return change
       const { attemptId, scope, bucket, key, storageKey, uploadId, writableUntil } = pending
       const reference = { attemptId, scope, bucket, key, storageKey, uploadId }
-      return { ...change, leftovers: [{ ...reference, since: writableUntil, writableUntil, dueAt: null }] }
+      return {
+        ...change,
+        leftovers: [{ ...reference, since: writableUntil, writableUntil, dueAt: null, readableUntil: null }],
+      }
     }),
     "leftovers: don't record attempts with neither a storage key nor an upload id",
   ],
@@ -183,7 +187,8 @@ export const leftoverMutants: Mutants = {
       }
       const { attemptId, scope, bucket, key, storageKey, uploadId, writableUntil } = pending
       const reference = { attemptId, scope, bucket, key, storageKey, uploadId }
-      const leftover = { ...reference, since: pending.updatedAt, writableUntil, dueAt: null }
+      const dates = { since: pending.updatedAt, writableUntil, dueAt: null, readableUntil: null }
+      const leftover = { ...reference, ...dates }
       return { ...change, leftovers: [...change.leftovers, leftover] }
     }),
     "leftovers: don't record a confirmed upload",

@@ -25,7 +25,7 @@ const SLOW = new Set([
 
 /** The groups of calls that build on others. */
 const BUILDING =
-  /^(adopt|all fields|arrived attempts|claimEvents|confirm with accept|countEvents|deferLeftover|endTemporary|events|extendClaims|findById|history of a scope|history of an object|keep|leftovers by scope|listArrived|listEvents|listScopes|listStored|listTemporary|long lists of|quota of a transfer|reject|remove of an attempt|setMetadata|settleEvents|temporary objects|transfer|two stores on one place with events|update|verdicts and ends)/
+  /^(adopt|all fields|arrived attempts|claimEvents|confirm with accept|countEvents|deferLeftover|endTemporary|events|extendClaims|findById|history of a scope|history of an object|keep|leftovers by scope|leftovers of temporary objects|listArrived|listEvents|listScopes|listStored|listTemporary|long lists of|quota of a transfer|reject|remove of an attempt|setMetadata|settleEvents|temporary objects|transfer|two stores on one place with events|update|verdicts and ends)/
 
 const isBasic = (title: string) => !BUILDING.test(title)
 const ofBasicCalls = (titles: readonly string[]) => titles.filter(isBasic)

@@ -137,8 +137,10 @@ export class Given {
   }
 
   /** Completes a leftover of the case's key and scope. */
-  leftover(fields: Omit<Leftover, 'bucket' | 'key' | 'scope' | 'dueAt'> & Partial<Leftover>): Leftover {
-    return { ...this.at, scope: this.scope, dueAt: null, ...fields }
+  leftover(
+    fields: Omit<Leftover, 'bucket' | 'key' | 'scope' | 'dueAt' | 'readableUntil'> & Partial<Leftover>,
+  ): Leftover {
+    return { ...this.at, scope: this.scope, dueAt: null, readableUntil: null, ...fields }
   }
 }
 

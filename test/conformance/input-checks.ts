@@ -21,7 +21,12 @@ const PURGES: readonly MethodName[] = ['purgeExpired', 'purgeDeleted']
 
 /** The calls that take a whole leftover. */
 const OF_LEFTOVERS: readonly MethodName[] = ['deferLeftover', 'forgetLeftover']
-const LEFTOVER_FIELDS = ['since', 'writableUntil', 'dueAt'] as const satisfies readonly (keyof Leftover)[]
+const LEFTOVER_FIELDS = [
+  'since',
+  'writableUntil',
+  'dueAt',
+  'readableUntil',
+] as const satisfies readonly (keyof Leftover)[]
 
 /** Returns the fields of a call, and all that its input may have. */
 export function fieldNamesOf(method: MethodName): {

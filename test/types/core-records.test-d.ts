@@ -91,6 +91,7 @@ describe('a record', () => {
       readonly since: Date
       readonly writableUntil: Date
       readonly dueAt: Date | null
+      readonly readableUntil: Date | null
     }>()
   })
 })

@@ -5,12 +5,13 @@ import type { StoredNames } from './stored-names.js'
 
 /** Returns a deep copy, so that callers can change it safely. */
 export function copyLeftover(leftover: Leftover): Leftover {
-  const { since, writableUntil, dueAt } = leftover
+  const { since, writableUntil, dueAt, readableUntil } = leftover
   return {
     ...leftover,
     since: new Date(since),
     writableUntil: new Date(writableUntil),
     dueAt: dueAt && new Date(dueAt),
+    readableUntil: readableUntil && new Date(readableUntil),
   }
 }
 

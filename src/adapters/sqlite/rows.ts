@@ -25,7 +25,7 @@ export const WITHOUT_METADATA = OBJECT.replace('metadata', 'NULL AS metadata')
 /** The columns of a row that is written, after which its `seq` follows. */
 export const TRACKED = TRACKED_COLUMNS.join(', ')
 export const LEFTOVER =
-  'attempt_id, scope, bucket, key, storage_key, upload_id, since, writable_until, due_at'
+  'attempt_id, scope, bucket, key, storage_key, upload_id, since, writable_until, due_at, readable_until'
 
 /** What names the bytes of a row or leftover. The indexes have the same expression. */
 export const STORED_NAME = 'coalesce(storage_key, key)'
@@ -128,5 +128,6 @@ export function readLeftover(cells: Cells): Leftover {
     since: dateOf(cells[6]),
     writableUntil: dateOf(cells[7]),
     dueAt: cells[8] === NEVER ? null : dateOf(cells[8]),
+    readableUntil: dateOrNull(cells[9]),
   }
 }

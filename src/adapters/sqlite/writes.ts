@@ -55,7 +55,7 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
   )
   const leave = connection.statement(
     `INSERT OR REPLACE INTO {leftovers} (${LEFTOVER})
-      VALUES (:attemptId, :scope, :bucket, :key, :storageKey, :uploadId, :since, :writableUntil, :dueAt)`,
+      VALUES (:attemptId, :scope, :bucket, :key, :storageKey, :uploadId, :since, :writableUntil, :dueAt, :readableUntil)`,
   )
   const forget = connection.statement('DELETE FROM {leftovers} WHERE attempt_id = :attemptId')
   const defer = connection.statement(
@@ -117,17 +117,11 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
     }
   }
 
-  function addLeftover({
-    attemptId,
-    scope,
-    bucket,
-    key,
-    storageKey,
-    uploadId,
-    since,
-    writableUntil,
-  }: Leftover) {
-    leave.run({ attemptId, scope, bucket, key, storageKey, uploadId, since, writableUntil, dueAt: NEVER })
+  function addLeftover(leftover: Leftover): void {
+    const { attemptId, scope, bucket, key, storageKey, uploadId, since, writableUntil, readableUntil } =
+      leftover
+    const names = { attemptId, scope, bucket, key, storageKey, uploadId }
+    leave.run({ ...names, since, writableUntil, dueAt: NEVER, readableUntil })
   }
 
   /** Reads, decides and applies a write, in a transaction. */

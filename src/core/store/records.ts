@@ -119,6 +119,8 @@ export interface Leftover extends ObjectReference {
   readonly writableUntil: Date
   /** When the leftover is next worth a look, as `deferLeftover` stored it. `null` until then. */
   readonly dueAt: Date | null
+  /** The `temporaryUntil` of the object when it was replaced or removed. No later download URL reads the bytes. `null`: it had none. */
+  readonly readableUntil: Date | null
 }
 
 /** A scope with its usage and its number of rows. */

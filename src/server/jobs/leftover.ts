@@ -1,6 +1,7 @@
 import { StorageError } from '../../core/errors.js'
 import type { MultipartReference, ObjectStorage } from '../../core/object-storage.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
+import { TEMPORARY_GRACE_SECONDS } from '../../core/store/inputs/temporary.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../core/store/records.js'
 import { GRACE_SECONDS, secondsAfter } from '../url-terms.js'
 import type { DownloadLifetimes } from '../dependencies.js'
@@ -87,8 +88,15 @@ export function lookForCleanUp(
 ): Look {
   const { since, storageKey } = leftover
   // Without a storage key, the bytes are under a key that the application manages.
-  const readableUntil = storageKey === null ? since : secondsAfter(since, download.maxSeconds)
+  const readableUntil = storageKey === null ? since : lastURLEnd(leftover, download.maxSeconds)
   return lookAt('cleanUp', leftover, now(), readableUntil)
+}
+
+/** Returns when the last download URL of the bytes has expired. URLs of a temporary object are cut at its end, by clocks that differ. */
+function lastURLEnd({ since, readableUntil }: Leftover, maxSeconds: number): Date {
+  const latest = secondsAfter(since, maxSeconds)
+  const end = readableUntil && secondsAfter(readableUntil, TEMPORARY_GRACE_SECONDS)
+  return end && end < latest ? end : latest
 }
 
 /** Returns a look that removes the bytes whatever download URLs are still valid. */

@@ -47,6 +47,7 @@ import { maintenanceCases } from './maintenance.js'
 import { reopenedCases, reopenedEventCases, tamperedCases, unmigratedCases } from './places.js'
 import { driverOutcomeCases, settledOutcomeCases } from './driver-outcomes.js'
 import { listTemporaryCases, temporaryCases } from './temporary.js'
+import { temporaryLeftoverCases } from './temporary-leftovers.js'
 import { usageCases } from './usage.js'
 import { errorCases, validationCases } from './validation.js'
 import { rejectCases, verdictEventCases, verdictRaceCases } from './verdicts.js'
@@ -85,6 +86,7 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   adoptConflictCases,
   receivingCases,
   temporaryCases,
+  temporaryLeftoverCases,
   listTemporaryCases,
   keepCases,
   endTemporaryCases,

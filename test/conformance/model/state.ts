@@ -57,10 +57,11 @@ export class ModelState {
 
   /** Records the leftover of a row that ends or is replaced, unless it has neither a storage key nor an upload. */
   protected leaveBehind(row: ModelRow): void {
-    const { bucket, key, attemptId, scope, storageKey, uploadId, writableUntil } = row
+    const { bucket, key, attemptId, scope, storageKey, uploadId, writableUntil, temporaryUntil } = row
     if (storageKey === null && uploadId === null) return
     const reference = { attemptId, scope, bucket, key, storageKey, uploadId }
-    this.leftovers = [...this.leftovers, { ...reference, since: this.now(), writableUntil, dueAt: null }]
+    const dates = { since: this.now(), writableUntil, dueAt: null, readableUntil: temporaryUntil }
+    this.leftovers = [...this.leftovers, { ...reference, ...dates }]
   }
 
   /** Removes an active row, and returns what the call returns. */

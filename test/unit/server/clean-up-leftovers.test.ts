@@ -100,6 +100,44 @@ describe('cleanUp of leftovers', () => {
     },
   )
 
+  it('keeps replaced bytes of temporary objects until a minute after their end', async () => {
+    const drafts = { docs: { key: () => 'report', overwrite: true, temporarySeconds: 3600 } }
+    const service = startService({ routes: drafts, download: { expiresIn: 7 * 24 * 3600 } })
+    const caller = service.as('user:1')
+    await caller.upload({}, 1)
+    const { url } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
+    for (let version = 2; version <= 51; version++) await caller.upload({}, version)
+    const { id } = await caller.upload({}, 52)
+    await service.objects.keep({ scope: 'user:1', objects: [{ id }] })
+    expect(new Set(outcomesOf((await cleanUpItems(service.s3)).leftovers))).toEqual(new Set(['waiting']))
+
+    service.clock.advance(HOUR - 1)
+    const response = await caller.handler(new Request(url))
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3, 1))
+    service.clock.advance(MINUTE)
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
+    service.clock.advance(1)
+    const { leftovers } = await cleanUpItems(service.s3)
+    expect(outcomesOf(leftovers)).toEqual(Array(51).fill('removed'))
+    expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 52))
+    expect(service.reported).toEqual([])
+  })
+
+  it('keeps them no longer for a URL that was signed before the end was set', async () => {
+    const service = startService({ routes: overwriting, download: { expiresIn: 7 * 24 * 3600 } })
+    const caller = service.as('user:1')
+    await caller.upload({}, 1)
+    const { url } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
+    await service.objects.update({ bucket: 'files', key: 'report', temporarySeconds: 60 })
+    await caller.upload({}, 2)
+    service.clock.advance(2 * MINUTE - 1)
+    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['waiting'])
+    expect((await caller.handler(new Request(url))).status).toBe(200)
+    service.clock.advance(1)
+    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
+    expect((await caller.handler(new Request(url))).status).toBe(404)
+  })
+
   it('keeps bytes that a live row uses', async () => {
     const service = startService()
     const { key, id } = (await aborted(service)).object

@@ -9,7 +9,15 @@ async function orderOf(scopes: readonly string[]): Promise<number[]> {
   const leftovers = scopes.map((scope, index): Leftover => {
     const at = { bucket: 'files', key: 'a', storageKey: 'a', uploadId: null }
     const attemptId = String(index).padStart(6, '0')
-    return { ...at, attemptId, scope, since: DATE, writableUntil: DATE, dueAt: index < 50 ? null : DATE }
+    return {
+      ...at,
+      attemptId,
+      scope,
+      since: DATE,
+      writableUntil: DATE,
+      dueAt: index < 50 ? null : DATE,
+      readableUntil: null,
+    }
   })
   async function* pagesFrom(after: Leftover | null) {
     for (let start = after ? Number(after.attemptId) + 1 : 0; start < leftovers.length; start += 70) {

@@ -30,10 +30,11 @@ export interface LeftoverDocument extends Stored {
   readonly writableUntil: Date
   /** Missing until the leftover is put off. */
   readonly dueAt?: Date
+  readonly readableUntil?: Date
 }
 
 export function leftoverDocument(leftover: Leftover): Stored {
-  const { attemptId, scope, storageKey, uploadId, since, writableUntil, dueAt } = leftover
+  const { attemptId, scope, storageKey, uploadId, since, writableUntil, dueAt, readableUntil } = leftover
   return {
     _id: attemptId,
     at: keyId(leftover),
@@ -43,12 +44,14 @@ export function leftoverDocument(leftover: Leftover): Stored {
     since,
     writableUntil,
     ...(dueAt !== null && { dueAt }),
+    ...(readableUntil !== null && { readableUntil }),
   }
 }
 
 export function readLeftover(document: LeftoverDocument): Leftover {
-  const { _id, at, scope, storageKey, uploadId, since, writableUntil, dueAt } = document
+  const { _id, at, scope, storageKey, uploadId, since, writableUntil, dueAt, readableUntil } = document
   const owner = { attemptId: _id, scope: scope ?? null, ...referenceOf(at) }
   const bytes = { storageKey: storageKey ?? null, uploadId: uploadId ?? null }
-  return { ...owner, ...bytes, since, writableUntil, dueAt: dueAt ?? null }
+  const dates = { since, writableUntil, dueAt: dueAt ?? null, readableUntil: readableUntil ?? null }
+  return { ...owner, ...bytes, ...dates }
 }

@@ -194,6 +194,7 @@ CREATE OR REPLACE FUNCTION {schema}.remove_v2(
 ) LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
+  a_end timestamptz;
   removes_active boolean;
   told boolean;
 BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
@@ -205,7 +206,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
     RETURN;
   END IF;
   IF NOT removes_active THEN${readEnd('p', 'ends')}
-  ELSIF p_mode = 'hard' THEN${readEnd('a', 'ends')}
+  ELSE${readEnd('a', 'a_end')}
   END IF;
   IF p.id IS NOT NULL THEN
     DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;${leaveBehind('p')}
@@ -222,6 +223,7 @@ ${charge('p.scope', changeOf(BEFORE, usageOf('a.size', null)))}
     told := ${setRemovedAt('p_now')};
     DELETE FROM {schema}.objects o WHERE o.attempt_id = a.attempt_id;
     obj := a;
+    ends := a_end;
   END IF;${leaveBehind('a')}
 ${charge('a.scope', changeOf(BEFORE, { ...NOTHING, deleted_rows: `(p_mode = 'soft')::int` }))}
 END

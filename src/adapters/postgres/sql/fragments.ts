@@ -53,10 +53,10 @@ export const READ_LIVE_ROWS = `
 /** The columns of a leftover that follow from the row that ends. */
 const LEFTOVER = Object.keys(LEFTOVERS.columns).filter((column) => column !== 'due_at')
 
-/** Inserts the leftovers of rows that end, from a relation `row`, over one of an id that was wrongly used twice. */
-export const insertLeftovers = (row: string, from: string) => `
+/** Inserts the leftovers of rows that end, from a relation `row`, over one of an id that was wrongly used twice. `end` is that of the row. */
+export const insertLeftovers = (row: string, from: string, end = 'NULL::timestamptz') => `
     INSERT INTO {schema}.leftovers (${LEFTOVER.join(', ')})
-    SELECT ${LEFTOVER.map((column) => leftoverValue(row, column)).join(', ')} ${from}
+    SELECT ${LEFTOVER.map((column) => (column === 'readable_until' ? end : leftoverValue(row, column))).join(', ')} ${from}
     ON CONFLICT (attempt_id) DO UPDATE SET
       ${[...LEFTOVER.slice(1), 'due_at'].map((column) => `${column} = excluded.${column}`).join(', ')}`
 
@@ -66,9 +66,9 @@ function leftoverValue(row: string, column: string): string {
   return column === 'writable_until' ? unmarked(value) : value
 }
 
-/** Leaves behind what a row that has ended may have in the bucket, and drops its terms. */
+/** Leaves behind what a row that has ended may have in the bucket, and drops its terms. The end of an active row is in `a_end`. */
 export const leaveBehind = (row: 'a' | 'p') => `
-  IF ${row}.storage_key IS NOT NULL OR ${row}.upload_id IS NOT NULL THEN${insertLeftovers(row, '')};
+  IF ${row}.storage_key IS NOT NULL OR ${row}.upload_id IS NOT NULL THEN${insertLeftovers(row, '', row === 'a' ? 'a_end' : undefined)};
   END IF;${dropTerms(row)}`
 
 /**

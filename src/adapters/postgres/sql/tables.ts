@@ -207,6 +207,8 @@ export const LEFTOVERS: Table = {
     scope: { since: 2, type: TEXT },
     // Leftovers that were never deferred have the default, which sorts them first.
     due_at: { since: 2, type: `${TIME} NOT NULL DEFAULT '-infinity'::${TIME}` },
+    // The end of the object.
+    readable_until: { since: 2, type: TIME },
   },
   primaryKey: 'attempt_id',
   indexes: [

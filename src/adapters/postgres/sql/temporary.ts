@@ -119,12 +119,15 @@ const selectRemoved = (condition: string) => `
 
 const AFTER = { ...usageOf(null, reservedBy('p')), deleted_rows: `(p_mode = 'soft')::int` }
 
+/** The end of a removed row `e`, whose terms go in a later statement. Of history, the mark is gone. */
+const END_OF_REMOVED = '(SELECT t.temporary_until FROM {schema}.terms t WHERE t.attempt_id = e.attempt_id)'
+
 /** Removes the locked rows and returns them, in the order of the objects. */
 const removeBy = (statement: string, end: string | null) => `
     RETURN QUERY
     WITH ended AS (
       ${statement} WHERE o.attempt_id = ANY (attempts) RETURNING o.*
-    ), left_behind AS (${insertLeftovers('e', 'FROM ended e WHERE e.storage_key IS NOT NULL OR e.upload_id IS NOT NULL')}
+    ), left_behind AS (${insertLeftovers('e', 'FROM ended e WHERE e.storage_key IS NOT NULL OR e.upload_id IS NOT NULL', END_OF_REMOVED)}
     ), charged AS (${chargeScopes(changeOf(usageOf('e.size', reservedBy('p')), AFTER), {
       scope: 'e.scope',
       from: `FROM ended e

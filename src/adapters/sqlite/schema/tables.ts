@@ -140,6 +140,8 @@ export const LEFTOVERS: Table = {
     writable_until: `${DATE} NOT NULL`,
     // Of one that was never put off, a number that sorts before every date.
     due_at: `${DATE} NOT NULL`,
+    // The end of the object.
+    readable_until: DATE,
   },
   options: 'STRICT, WITHOUT ROWID',
   indexes: [

@@ -99,7 +99,7 @@ export interface ForgetLeftoverInput extends InputOf<typeof FORGET_LEFTOVER> {}
 /** Callers may pass a whole leftover. */
 const LEFTOVER_NAMES = namesOf<Leftover>({
   ...{ attemptId: true, scope: true, bucket: true, key: true, storageKey: true, uploadId: true },
-  ...{ since: true, writableUntil: true, dueAt: true },
+  ...{ since: true, writableUntil: true, dueAt: true, readableUntil: true },
 })
 const DEFER_NAMES = inputNames(new Set(Object.keys(DEFER_LEFTOVER)), LEFTOVER_NAMES)
 const FORGET_NAMES = inputNames(new Set(Object.keys(FORGET_LEFTOVER)), LEFTOVER_NAMES)

@@ -113,8 +113,9 @@ export function isPastEnd({ temporaryUntil }: StorageObject, now: Date): boolean
 /** Returns the leftover of a row that is no longer live, if it may have bytes or an upload in the bucket. */
 export function leftoverOf(row: TrackedRow | null, now: Date): Leftover[] {
   if (row === null || (row.storageKey === null && row.uploadId === null)) return []
-  const { attemptId, scope, bucket, key, storageKey, uploadId, writableUntil } = row
-  return [{ attemptId, scope, bucket, key, storageKey, uploadId, since: now, writableUntil, dueAt: null }]
+  const { attemptId, scope, bucket, key, storageKey, uploadId, writableUntil, temporaryUntil } = row
+  const names = { attemptId, scope, bucket, key, storageKey, uploadId }
+  return [{ ...names, since: now, writableUntil, dueAt: null, readableUntil: temporaryUntil }]
 }
 
 export function endOfAttempt(before: LiveRows, pending: TrackedRow, now: Date): KeyChange {
