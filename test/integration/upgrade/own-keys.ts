@@ -1,4 +1,4 @@
-import { createAttemptId, type StorageObject } from '@svc/db'
+import { createAttemptId, type ReserveInput, type StorageObject } from '@svc/db'
 import {
   BUCKET,
   inAnHour,
@@ -45,7 +45,7 @@ export async function differencesOf({ store, call, version }: Caller, own: OwnKe
 
 /** Makes one or two calls for a key. */
 export async function changeOwnKey(caller: Caller, own: OwnKey): Promise<void> {
-  const die = randomBelow(caller.version === '1.6' ? 16 : 9)
+  const die = randomBelow(caller.version === '1.6' ? 21 : 9)
   if (die === 0) {
     caller.report.faults.push(...(await differencesOf(caller, own)))
   } else if (die === 1) await remove(caller, own)
@@ -57,28 +57,40 @@ export async function changeOwnKey(caller: Caller, own: OwnKey): Promise<void> {
   } else if (die < 12) await update(caller, own)
   else if (die < 14) await transfer(caller, own)
   else if (die === 14) await adopt(caller, own)
-  else await actOnOtherAttempt(caller, own)
+  else if (die === 15) await actOnOtherAttempt(caller, own)
+  else if (die < 18) await uploadTemporary(caller, own)
+  else if (die === 18) await keep(caller, own)
+  else await uploadChecked(caller, own)
 }
 
-async function reserve({ store, call }: Caller, own: OwnKey): Promise<void> {
+/** The terms of an attempt, which 1.5.5 doesn't know. */
+type Terms = Pick<ReserveInput, 'temporarySeconds' | 'checkSeconds'>
+
+async function reserve(
+  { store, call }: Caller,
+  own: OwnKey,
+  terms: Terms = {},
+): Promise<StorageObject | null> {
   const [id, filename] = [createAttemptId(), uniqueFilename()]
   const { key, scope } = own
   const attempt = { id, bucket: BUCKET, key, scope, declaredSize: randomBelow(100), expiresAt: inAnHour() }
-  const input = { ...attempt, filename, storageKey: `bytes/${id}`, quota: quotaOf(scope) }
+  const input = { ...attempt, filename, storageKey: `bytes/${id}`, quota: quotaOf(scope), ...terms }
   // A refusal leaves the attempt before it as it was.
   const row = await call('reserve', () => store.reserve(input), refusalsOf(scope))
   if (row) own.pending = { id, filename }
+  return row
 }
 
-async function confirm({ store, change }: Caller, own: OwnKey): Promise<void> {
-  if (!own.pending) return
+async function confirm({ store, change }: Caller, own: OwnKey): Promise<StorageObject | null> {
+  if (!own.pending) return null
   const { scope } = own
   const { id } = own.pending
   const input = { ...referenceOf(own), id, scope, size: randomBelow(100), quota: quotaOf(scope) }
   const row = await change('activated', () => store.confirm(input), { refusals: refusalsOf(scope) })
-  if (!row) return
+  if (!row) return null
   own.active = expectedOf(row)
   own.pending = null
+  return row
 }
 
 async function release({ store, call, report }: Caller, own: OwnKey): Promise<void> {
@@ -142,6 +154,56 @@ async function adopt(caller: Caller, own: OwnKey): Promise<void> {
   own.active = expectedOf(row)
   const again = await store.adopt(input)
   if (!again.known) caller.report.faults.push(`adopt of ${own.key} does not know its bytes`)
+}
+
+/** Makes an object with an end, for the processes after this one. Those of 1.5.5 may drop the end. */
+async function uploadTemporary(caller: Caller, own: OwnKey): Promise<void> {
+  const isNew = own.active === null
+  if (!(await reserve(caller, own, { temporarySeconds: 3600 }))) return
+  const row = await confirm(caller, own)
+  if (row && isNew && row.temporaryUntil === null) caller.report.faults.push(`${own.key} has no end`)
+}
+
+/** Keeps an object, which may have an end, by each of its calls. */
+async function keep({ store, change, report }: Caller, own: OwnKey): Promise<void> {
+  if (!own.active) return
+  const { key, scope } = own
+  const { id, attemptId } = own.active
+  const keepIt = async () => (await store.keep({ scope, objects: [{ id: pick([id, attemptId]) }] }))[0]!
+  const passOver = async () => {
+    const row = (await store.findActive(referenceOf(own)))!
+    const { temporaryUntil } = row
+    if (temporaryUntil === null) return null
+    const objects = [{ ...row, temporaryUntil }]
+    const { removed, kept } = await store.endTemporary({ objects, keep: [id] })
+    if (removed.length > 0 || kept !== 1) report.faults.push(`endTemporary did not keep ${key}`)
+    return store.findActive(referenceOf(own))
+  }
+  // Whether it has an end depends on the processes before.
+  const row = await change('updated', pick([keepIt, passOver]), { isCertain: false })
+  if (!row) return
+  if (row.temporaryUntil !== null) report.faults.push(`${key} still has an end`)
+  own.active = expectedOf(row)
+}
+
+/** Uploads what is checked, and decides at once: on MongoDB, 1.5.5 would activate an arrived attempt. */
+async function uploadChecked(caller: Caller, own: OwnKey): Promise<void> {
+  // The quota may refuse the arrival, which would leave the attempt to the next process.
+  if (own.scope === TIGHT || !(await reserve(caller, own, { checkSeconds: 3600 }))) return
+  const { store, call, change, report } = caller
+  const { id } = own.pending!
+  const verdict = { ...referenceOf(own), id, scope: own.scope }
+  const confirmation = { ...verdict, size: randomBelow(100) }
+  const arrived = await call('confirm', () => store.confirm(confirmation))
+  if (!arrived?.arrivedAt) return void report.faults.push(`confirm of ${own.key} did not mark an arrival`)
+  if (randomBelow(2) === 0) {
+    const row = await change('activated', () => store.confirm({ ...confirmation, accept: true }))
+    if (row) own.active = expectedOf(row)
+  } else {
+    const row = await call('reject', () => store.reject(verdict))
+    if (row?.id !== id) report.faults.push(`reject of ${own.key} returned ${JSON.stringify(row)}`)
+  }
+  own.pending = null
 }
 
 async function actOnOtherAttempt({ store, call, report }: Caller, own: OwnKey): Promise<void> {
