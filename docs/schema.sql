@@ -299,7 +299,8 @@ FUNCTION is_referenced_v1(
 -- Clears the ends of temporary objects, of all or of none.
 FUNCTION keep_v1(
   p_scope text,
-  p_objects json,
+  p_ids uuid[],
+  p_attempts uuid[],
   p_now timestamptz
 ) RETURNS text;
 

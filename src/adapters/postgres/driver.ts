@@ -176,13 +176,12 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     },
 
     async keep({ scope, objects, now }) {
-      const named = objects.map(({ id, attemptId }, index) => ({
-        place: index + 1,
-        id,
-        attempt_id: attemptId,
-      }))
+      const ids = arrayText(objects.map(({ id }) => id))
+      const versions = objects.some(({ attemptId }) => attemptId !== null)
+        ? arrayText(objects.map(({ attemptId }) => attemptId))
+        : null
       // A repeat of a call that took effect returns the same rows, because none has an end any more.
-      const result = await change(writes.keep, [scope, JSON.stringify(named), now.toISOString()])
+      const result = await change(writes.keep, [scope, ids, versions, now.toISOString()])
       const { outcome, objects: rows, index, earlier, indexes } = result
       if (outcome === 'repeated') return { outcome, index: index!, earlier: earlier! }
       if (outcome === 'missing') return { outcome, indexes: indexes! }
@@ -348,6 +347,9 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
 function namesWithin(prefix: string | null): readonly [first: string, end: string] {
   return [prefix ?? '', endOfPrefix(prefix ?? '')]
 }
+
+/** An array of ids as Postgres reads it. */
+const arrayText = (ids: readonly (string | null)[]) => `{${ids.map((id) => id ?? 'NULL').join(',')}}`
 
 function firstObject([row]: readonly TextRow[]): StorageObject | null {
   return row ? readObject(row) : null

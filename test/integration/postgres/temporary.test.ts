@@ -190,6 +190,21 @@ describePostgres('temporary objects on Postgres', (url) => {
     expect(await ended()).toEqual([b])
   })
 
+  it('that are changed while keep waits for their key are kept as they are then', async () => {
+    const objects = [await temporary('a'), await temporary('b')].map(({ id }) => ({ id }))
+    const client = await pool.connect()
+    await client.query('BEGIN')
+    const changes = { filename: 'b.txt', temporarySeconds: 60 }
+    await postgresAdapter(client, { schema }).update({ ...at('b'), ...changes })
+    const keeping = store.keep({ scope: 'ann', objects })
+    await untilBlocked(pool, schema)
+    await client.query('COMMIT')
+    client.release()
+    expect(await keeping).toMatchObject([{ key: 'a' }, { filename: 'b.txt', temporaryUntil: null }])
+    expect(await ended()).toEqual([])
+    expect(await terms()).toEqual([])
+  })
+
   it.each<[string, (holder: pg.PoolClient) => Promise<unknown>]>([
     ['key', (holder) => postgresAdapter(holder, { schema }).update({ ...at('eve'), filename: 'a.txt' })],
     [

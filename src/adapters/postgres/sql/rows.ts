@@ -17,12 +17,15 @@ type Value = readonly [value: string, type: string]
 const asColumn = ([value, type]: Value) => (type.startsWith('timestamp') ? milliseconds(value) : value)
 
 /** In a JSON list numbers are strings, because a number of JavaScript can't hold every bigint. */
-const asText = (value: Value) => (/^(?:text|uuid)/.test(value[1]) ? value[0] : `${asColumn(value)}::text`)
+const asText = (value: Value) => (value[1].startsWith('text') ? value[0] : `${asColumn(value)}::text`)
 
-/** Builds a JSON list of strings. One text costs a fraction of as many columns, whose names and types Postgres would send. */
-const jsonList = (values: readonly Value[]) => `pg_catalog.json_build_array(
+/**
+ * Builds a JSON list of strings. One text costs a fraction of as many columns, whose names and types Postgres would send.
+ * json_build_array() takes half as long again, because it looks up the type of each value.
+ */
+const jsonList = (values: readonly Value[]) => `pg_catalog.to_json(ARRAY[
       ${values.map(asText).join(', ')}
-    )::text`
+    ])::text`
 
 /** The columns of an object, in the order in which they are selected and read. A release appends its own: older processes read them. */
 const OBJECT_COLUMNS = columnsOf(OBJECTS).filter(([column]) => column !== 'writable_until')

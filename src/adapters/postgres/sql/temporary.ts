@@ -18,43 +18,83 @@ const CAN_BE_KEPT = `CASE o.status
         WHEN 'pending' THEN ${hasArrived('o')}
       END`
 
-/** Counts all rows, those with an end, and those that have arrived. */
-const countsOf = (row: string) => `count(*),
-      count(*) FILTER (WHERE ${row}.status = 'active' AND ${isMarked(row)}), count(*) FILTER (WHERE ${row}.status = 'pending')`
+/** Whether the rows that were found are still as they were: every change puts a row in another place of the table. */
+const ARE_UNCHANGED = `(SELECT count(*) FROM {schema}.objects s WHERE s.ctid = ANY (tuples)) = pg_catalog.cardinality(p_ids)`
+
+/** Locks keys in the order of their numbers. */
+const LOCK_NUMBERS = `
+    FOREACH number IN ARRAY numbers LOOP
+      locked := pg_advisory_xact_lock(number) IS NOT NULL;
+    END LOOP;`
+
+const keptText = (row: string) =>
+  `'{"outcome":"kept","objects":[' || string_agg(${row}.object, ',' ORDER BY ${row}.place) || ']}'`
+
+const isTemporary = `o.status || '' = 'active' AND ${isMarked('o')}`
 
 /**
  * Implements `keep` of core/store/driver.ts. Returns JSON: the outcome, and the rows or the indexes of objects.
  *
  * A refusal needs no lock, because one statement sees all rows at one moment. Otherwise it locks the keys. If a row has changed
- * meanwhile, it looks again.
+ * meanwhile, as it has with every change of its end, it looks again.
  *
- * No sum and no indexed column of `objects` changes, so each row costs a HOT update. All objects have a `place`, from 1.
+ * No sum and no indexed column of `objects` changes, so each row costs a HOT update.
  */
 export const KEEP = `
-CREATE OR REPLACE FUNCTION {schema}.keep_v1(p_scope text, p_objects json, p_now timestamptz)
+CREATE OR REPLACE FUNCTION {schema}.keep_v1(p_scope text, p_ids uuid[], p_attempts uuid[], p_now timestamptz)
 RETURNS text LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
 #variable_conflict use_column
 DECLARE
+  locked boolean;
+  number bigint;
   numbers bigint[];
+  tuples tid[];
+  end_tuples tid[];
   attempts uuid[];
-  given bigint;
   found_rows bigint;
   different bigint;
   with_end bigint;
   arrived bigint;
   answer text;
 BEGIN${WRITABLE}
+  -- The usual case: each object is temporary, and named by the attempt that made its version.
+  SELECT pg_catalog.array_agg(DISTINCT f.number ORDER BY f.number), pg_catalog.array_agg(f.tuple), pg_catalog.array_agg(f.end_tuple)
+  INTO numbers, tuples, end_tuples
+  FROM ROWS FROM (pg_catalog.unnest(p_ids), pg_catalog.unnest(p_attempts)) AS w(id, attempt_id)
+  CROSS JOIN LATERAL (
+    SELECT ${lockOf('o.bucket', 'o.key')} AS number, o.ctid AS tuple, t.ctid AS end_tuple
+    FROM {schema}.objects o JOIN {schema}.terms t ON t.attempt_id = o.attempt_id
+    WHERE o.attempt_id = w.id AND o.scope || '' = p_scope AND ${isTemporary} AND t.temporary_until > p_now
+    OFFSET 0
+  ) f
+  WHERE w.attempt_id IS NULL OR w.attempt_id = w.id;
+  IF pg_catalog.cardinality(numbers) = pg_catalog.cardinality(p_ids) THEN${LOCK_NUMBERS}
+    WITH changed AS (
+      ${CLEAR_END}
+      WHERE o.ctid = ANY (tuples)
+        AND ${ARE_UNCHANGED}
+      RETURNING pg_catalog.array_position(p_ids, o.attempt_id) AS place, ${objectText('o')} AS object
+    )
+    SELECT ${keptText('c')} INTO answer FROM changed c;
+    IF answer IS NOT NULL THEN
+      DELETE FROM {schema}.terms t WHERE t.ctid = ANY (end_tuples);
+      RETURN answer;
+    END IF;
+  END IF;
+
   LOOP
-    SELECT pg_catalog.array_agg(f.attempt_id ORDER BY w.place), pg_catalog.array_agg(DISTINCT ${lockOf('f.bucket', 'f.key')}),
-      pg_catalog.count(f.attempt_id), pg_catalog.count(DISTINCT f.attempt_id), ${countsOf('f')}
-    INTO attempts, numbers, found_rows, different, given, with_end, arrived
-    FROM pg_catalog.json_to_recordset(p_objects) AS w(place int, id uuid, attempt_id uuid)
+    SELECT pg_catalog.array_agg(f.attempt_id ORDER BY w.place), pg_catalog.array_agg(DISTINCT f.number ORDER BY f.number),
+      pg_catalog.array_agg(f.tuple), pg_catalog.count(f.attempt_id), pg_catalog.count(DISTINCT f.attempt_id),
+      pg_catalog.count(*) FILTER (WHERE f.is_temporary), pg_catalog.count(*) FILTER (WHERE f.has_arrived)
+    INTO attempts, numbers, tuples, found_rows, different, with_end, arrived
+    FROM ROWS FROM (pg_catalog.unnest(p_ids), pg_catalog.unnest(p_attempts)) WITH ORDINALITY AS w(id, attempt_id, place)
     LEFT JOIN LATERAL (
-      SELECT o.* FROM (
-        SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = w.id
+      SELECT o.attempt_id, ${lockOf('o.bucket', 'o.key')} AS number, o.tuple, ${isTemporary} AS is_temporary, o.status = 'pending' AS has_arrived
+      FROM (
+        SELECT o.*, o.ctid AS tuple FROM {schema}.objects o WHERE o.attempt_id = w.id
         UNION ALL
-        SELECT o.* FROM {schema}.objects o WHERE o.id = w.id AND o.id <> o.attempt_id
+        SELECT o.*, o.ctid AS tuple FROM {schema}.objects o WHERE o.id = w.id AND o.id <> o.attempt_id
         OFFSET 0
       ) o
       WHERE o.scope = p_scope AND (w.attempt_id IS NULL OR o.attempt_id = w.attempt_id) AND ${CAN_BE_KEPT}
@@ -65,29 +105,26 @@ BEGIN${WRITABLE}
         SELECT f.place, min(f.place) OVER (PARTITION BY f.attempt_id) AS earlier FROM ${NAMED} WHERE f.attempt_id IS NOT NULL
       ) r WHERE r.earlier < r.place ORDER BY r.place LIMIT 1;
       RETURN answer;
-    ELSIF found_rows < given THEN
+    ELSIF found_rows < pg_catalog.cardinality(p_ids) THEN
       SELECT '{"outcome":"missing","indexes":[' || string_agg((f.place - 1)::text, ',' ORDER BY f.place) || ']}' INTO answer
       FROM ${NAMED} WHERE f.attempt_id IS NULL;
       RETURN answer;
     END IF;
-    PERFORM pg_advisory_xact_lock(k.number) FROM (SELECT k.number FROM pg_catalog.unnest(numbers) AS k(number) ORDER BY 1) k;
-    EXIT WHEN (given, with_end, arrived) = (
-      SELECT ${countsOf('o')} FROM pg_catalog.unnest(attempts) AS f(attempt_id)
-      CROSS JOIN LATERAL (SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = f.attempt_id OFFSET 0) o
-      WHERE o.scope = p_scope AND ${CAN_BE_KEPT});
+${LOCK_NUMBERS}
+    EXIT WHEN ${ARE_UNCHANGED};
   END LOOP;
 
   WITH changed AS (
     ${CLEAR_END}
-    FROM ${NAMED} WHERE o.attempt_id = f.attempt_id AND o.status || '' = 'active' AND ${isMarked('o')}
+    FROM ${NAMED} WHERE o.attempt_id = f.attempt_id AND ${isTemporary}
     RETURNING f.place, ${objectText('o')} AS object
   )
-  SELECT '{"outcome":"kept","objects":[' || string_agg(r.object, ',' ORDER BY r.place) || ']}' INTO answer FROM (
+  SELECT ${keptText('r')} INTO answer FROM (
     SELECT c.place, c.object FROM changed c
     UNION ALL
     SELECT f.place, ${objectText('o', endOf('o'))} FROM ${NAMED}
     JOIN {schema}.objects o ON o.attempt_id = f.attempt_id
-    WHERE with_end < given AND NOT (o.status || '' = 'active' AND ${isMarked('o')})
+    WHERE with_end < found_rows AND NOT (${isTemporary})
   ) r;
   IF with_end > 0 THEN
     DELETE FROM {schema}.terms t WHERE t.attempt_id = ANY (attempts) AND t.check_until IS NULL;

@@ -39,7 +39,7 @@ export const WRITES = {
   purgeDeleted: rowsOf('purge_deleted_v2', `${milliseconds('r.first')}, r.dropped`, [
     ...['uuid', 'text', 'timestamptz', 'int', 'timestamptz', 'timestamptz'],
   ]),
-  keep: `SELECT ${callOf('keep_v1', ['text', 'json', 'timestamptz'])}`,
+  keep: `SELECT ${callOf('keep_v1', ['text', 'uuid[]', 'uuid[]', 'timestamptz'])}`,
   endTemporary: `SELECT r.object FROM ${callOf('end_temporary_v1', ['json', 'text', 'timestamptz', 'timestamptz'])} AS r(object)`,
   reject: rowsOf('reject_v1', `${milliseconds('r.first')}, ${RETURNED}`, [
     ...typesOf(ARGUMENTS.reject),
