@@ -5,7 +5,7 @@ import { eventLog } from './events.js'
 import { readMethods } from './reads.js'
 import { migrate } from './schema/migrate.js'
 import { verify } from './schema/verify.js'
-import { checkVersion } from './schema/version.js'
+import { tableCheck } from './schema/version.js'
 import { usageOfScopes } from './usage.js'
 import { writeMethods } from './writes.js'
 
@@ -19,7 +19,7 @@ export interface SqliteDriverOptions {
 
 /** Creates the driver. Each write is one transaction. */
 export function createSqliteDriver({ database, prefix, events, join }: SqliteDriverOptions): StoreDriver {
-  const connection = new Connection({ database, prefix, join, checkVersion })
+  const connection = new Connection({ database, prefix, join, tableCheck })
   const usages = usageOfScopes(connection)
   const log = eventLog(connection)
   const anyTable = connection.statement('SELECT count(*) AS tables FROM sqlite_schema')

@@ -63,7 +63,6 @@ export function eventLog(connection: Connection) {
       count(*) FILTER (WHERE attempts > 0 AND ifnull(claimed_until <= :now, 1)) AS retrying FROM {events}`,
   )
 
-  const isRecording = () => switched.first()?.[0] === 1
   const hasNext = (seq: number) => later.first({ seq }) !== undefined
 
   /** Removes the event of a claim and marks the next one of its object. Returns whether the claim held. */
@@ -82,7 +81,7 @@ export function eventLog(connection: Connection) {
   return {
     /** Records an event in the transaction of its change, if events are on. `seq` is the order of the changes. */
     record(change: RecordedChange, now: Date): void {
-      if (!isRecording()) return
+      if (!connection.recordsEvents) return
       const { type, object, previous } = change
       const { bucket, key, scope } = object
       insert.run({
@@ -153,7 +152,7 @@ export function eventLog(connection: Connection) {
           return { waiting: waiting!, claimed: claimed!, retrying: retrying! }
         }),
 
-      recordsEvents: () => connection.read(isRecording),
+      recordsEvents: () => connection.read(() => switched.first()?.[0] === 1),
     } satisfies Partial<StoreDriver>,
   }
 }

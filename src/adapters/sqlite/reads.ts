@@ -13,15 +13,20 @@ import { LEFTOVER, OBJECT, readLeftover, readObject, STORED_NAME, WITHOUT_METADA
 import { COUNTERS, readSummary, type ScopeUsages } from './usage.js'
 
 export const OF_SCOPE = '(:scope IS NULL OR scope = :scope)'
-export const liveAt = (status: 'active' | 'pending') =>
-  `bucket = :bucket AND key = :key AND status = '${status}' AND status <> 'deleted'`
+export const LIVE_AT =
+  'INDEXED BY {objects_live} WHERE bucket = :bucket AND key = :key AND deleted_at IS NULL'
+const liveAt = (status: 'active' | 'pending') => `${LIVE_AT} AND status = '${status}'`
 const NEWEST_DELETED = `(SELECT seq FROM {objects} INDEXED BY {objects_history}
-  WHERE bucket = :bucket AND key = :key AND status = 'deleted' ORDER BY id DESC LIMIT 1)`
-const seqAt = (status: 'active' | 'pending') => `(SELECT seq FROM {objects} WHERE ${liveAt(status)})`
+  WHERE bucket = :bucket AND key = :key AND deleted_at IS NOT NULL ORDER BY id DESC LIMIT 1)`
+const seqAt = (status: 'active' | 'pending') => `(SELECT seq FROM {objects} ${liveAt(status)})`
+const LIVE_WITH_ID = `(SELECT seq FROM {objects} INDEXED BY {objects_id}
+  WHERE id = :id AND deleted_at IS NULL AND ${OF_SCOPE} LIMIT 1)`
+const DELETED_WITH_ID = `(SELECT seq FROM {objects} INDEXED BY {objects_deleted_id}
+  WHERE id = :id AND deleted_at IS NOT NULL AND ${OF_SCOPE} ORDER BY deleted_at LIMIT 1)`
 
 const within = (column: string) => `${column} >= :from AND ${column} < :end`
 const STORED_OBJECTS = `{objects} INDEXED BY {objects_stored}
-  WHERE bucket = :bucket AND status <> 'deleted' AND ${within(STORED_NAME)}`
+  WHERE bucket = :bucket AND deleted_at IS NULL AND ${within(STORED_NAME)}`
 const STORED_LEFTOVERS = `{leftovers} INDEXED BY {leftovers_stored} WHERE bucket = :bucket AND ${within(STORED_NAME)}`
 
 const LIVE: readonly ObjectStatus[] = ['pending', 'active']
@@ -43,19 +48,19 @@ export function readMethods(connection: Connection, usages: ScopeUsages) {
     readTogether: connection.readTogether,
     statement: (text: string) => connection.statement(text),
   }
-  const oneWhere = (condition: string) => statement(`SELECT ${OBJECT} FROM {objects} WHERE ${condition}`)
+  const one = (where: string) => statement(`SELECT ${OBJECT} FROM {objects} ${where}`)
   const finds = {
-    find: oneWhere(
-      `seq = coalesce(${seqAt('active')}, ${seqAt('pending')}, ${NEWEST_DELETED}) AND ${OF_SCOPE}`,
+    find: one(
+      `WHERE seq = coalesce(${seqAt('active')}, ${seqAt('pending')}, ${NEWEST_DELETED}) AND ${OF_SCOPE}`,
     ),
-    active: oneWhere(`${liveAt('active')} AND ${OF_SCOPE}`),
-    pending: oneWhere(
+    active: one(`${liveAt('active')} AND ${OF_SCOPE}`),
+    pending: one(
       `${liveAt('pending')} AND ${OF_SCOPE} AND (:id IS NULL OR id = :id) AND (:uploadId IS NULL OR upload_id = :uploadId)`,
     ),
-    multipart: oneWhere(
+    multipart: one(
       `${liveAt('pending')} AND upload_id IS NOT NULL AND declared_size = :fileSize AND expires_at > :now`,
     ),
-    byId: oneWhere(`id = :id AND ${OF_SCOPE} ORDER BY status = 'deleted' LIMIT 1`),
+    byId: one(`WHERE seq = coalesce(${LIVE_WITH_ID}, ${DELETED_WITH_ID})`),
   }
   const lists = listStatements(connection)
   const objectsBy = { columns: OBJECT, table: 'objects', id: 'id' } as const
@@ -75,7 +80,7 @@ export function readMethods(connection: Connection, usages: ScopeUsages) {
   const storedWithoutMetadata = statement(`SELECT ${WITHOUT_METADATA} FROM ${STORED_OBJECTS}`)
   const storedLeftovers = statement(`SELECT ${LEFTOVER} FROM ${STORED_LEFTOVERS}`)
 
-  const one = (find: Statement, values: Values): Promise<StorageObject | null> =>
+  const found = (find: Statement, values: Values): Promise<StorageObject | null> =>
     read(() => {
       const cells = find.first(values)
       return cells ? readObject(cells) : null
@@ -108,13 +113,13 @@ export function readMethods(connection: Connection, usages: ScopeUsages) {
     count: ({ scope, statuses }) => read(() => usages.count(scope, statuses)),
     usage: (scope) => read(() => usages.usage(scope)),
 
-    find: ({ bucket, key, scope }) => one(finds.find, { bucket, key, scope }),
-    findActive: ({ bucket, key, scope }) => one(finds.active, { bucket, key, scope }),
+    find: ({ bucket, key, scope }) => found(finds.find, { bucket, key, scope }),
+    findActive: ({ bucket, key, scope }) => found(finds.active, { bucket, key, scope }),
     findPending: ({ bucket, key, scope, id, uploadId }) =>
-      one(finds.pending, { bucket, key, scope, id, uploadId }),
+      found(finds.pending, { bucket, key, scope, id, uploadId }),
     findPendingMultipart: ({ bucket, key, fileSize, now }) =>
-      one(finds.multipart, { bucket, key, fileSize, now }),
-    findById: ({ id, scope }) => one(finds.byId, { id, scope }),
+      found(finds.multipart, { bucket, key, fileSize, now }),
+    findById: ({ id, scope }) => found(finds.byId, { id, scope }),
 
     listScopes: ({ limit, ...names }) =>
       read(() => scopes.rows({ limit, ...rangeOf(names) }).map(readSummary)),

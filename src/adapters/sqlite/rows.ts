@@ -1,7 +1,7 @@
 import { parseJson } from '../../core/json.js'
 import type { TrackedRow } from '../../core/store/lifecycle/change.js'
 import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../core/store/records.js'
-import type { Cells, Values } from './connection/statement.js'
+import type { Cells } from './connection/statement.js'
 
 /** The columns of an object, in the order in which they are selected and read. */
 const OBJECT_COLUMNS = [
@@ -17,7 +17,7 @@ const OBJECT_COLUMNS = [
     'arrived_at',
   ],
 ]
-const TRACKED_COLUMNS = [...OBJECT_COLUMNS, 'writable_until', 'temporary_seconds', 'check_seconds']
+export const TRACKED_COLUMNS = [...OBJECT_COLUMNS, 'writable_until', 'temporary_seconds', 'check_seconds']
 
 export const OBJECT = OBJECT_COLUMNS.join(', ')
 /** The same without reading the metadata. */
@@ -74,44 +74,71 @@ export function readObject(cells: Cells): StorageObject {
 
 /** Reads the columns {@link TRACKED}. */
 export function readTracked(cells: Cells): TrackedRow {
-  const [writableUntil, temporarySeconds, checkSeconds] = cells.slice(OBJECT_COLUMNS.length)
-  return {
-    ...readObject(cells),
-    writableUntil: dateOf(writableUntil),
-    temporarySeconds: numberOrNull(temporarySeconds),
-    checkSeconds: numberOrNull(checkSeconds),
-  }
+  const first = OBJECT_COLUMNS.length
+  return Object.assign(readObject(cells), {
+    writableUntil: dateOf(cells[first]),
+    temporarySeconds: numberOrNull(cells[first + 1]),
+    checkSeconds: numberOrNull(cells[first + 2]),
+  })
 }
 
-const camelCase = (column: string) => column.replace(/_[a-z]/g, ([, letter]) => letter!.toUpperCase())
-const FIELDS = TRACKED_COLUMNS.map((column) => [column, camelCase(column) as keyof TrackedRow] as const)
+const timeOrNull = (date: Date | null) => (date === null ? null : date.getTime())
 
-/** Returns the values of the columns {@link TRACKED}. History has no `writableUntil`: its bytes are among the leftovers. */
-export function valuesOf(row: StorageObject & Partial<TrackedRow>): Values {
-  const values: Record<string, Values[string]> = {}
-  for (const [column, field] of FIELDS) {
-    const value = row[field]
-    values[column] = field === 'metadata' ? metadataText(row.metadata) : (value as Values[string])
-  }
-  values['writable_until'] ??= row.updatedAt
-  return values
+/** Returns the cells of the columns {@link OBJECT}, with this text of the metadata. */
+function objectCells(row: StorageObject, metadata: Cells[number]): Cells[number][] {
+  // A loop over the columns would take several times as long here, too.
+  return [
+    row.id,
+    row.attemptId,
+    row.scope,
+    row.bucket,
+    row.key,
+    row.status,
+    row.route,
+    row.filename,
+    row.contentType,
+    row.size,
+    row.declaredSize,
+    row.eTag,
+    metadata,
+    row.storageKey,
+    row.uploadId,
+    timeOrNull(row.expiresAt),
+    row.createdAt.getTime(),
+    row.updatedAt.getTime(),
+    timeOrNull(row.confirmedAt),
+    timeOrNull(row.deletedAt),
+    timeOrNull(row.temporaryUntil),
+    timeOrNull(row.arrivedAt),
+  ]
 }
 
-/** Returns the columns in which two rows differ. */
-export function changedColumns(before: Values, after: Values): string[] {
-  return TRACKED_COLUMNS.filter((column) => comparable(before[column]) !== comparable(after[column]))
+/**
+ * Returns the cells of the columns {@link TRACKED}. History has no `writableUntil`: its bytes are among the leftovers. `metadata` is the
+ * text of the metadata, if it is known.
+ */
+export function cellsOf(
+  row: StorageObject & Partial<TrackedRow>,
+  metadata = metadataText(row.metadata),
+): Cells {
+  const cells = objectCells(row, metadata)
+  cells.push(
+    (row.writableUntil ?? row.updatedAt).getTime(),
+    row.temporarySeconds ?? null,
+    row.checkSeconds ?? null,
+  )
+  return cells
 }
 
-const comparable = (value: Values[string]) =>
-  typeof value === 'object' && value !== null ? value.getTime() : (value ?? null)
+/** Where the text of the metadata is among the cells. */
+export const METADATA = OBJECT_COLUMNS.indexOf('metadata')
 
 const metadataText = (metadata: ObjectMetadata | null) =>
   metadata === null ? null : JSON.stringify(metadata)
 
 /** Returns the values of an object as a JSON list, as events keep it. {@link readObject} reads the list. */
 export function objectText(row: StorageObject): string {
-  const values = valuesOf(row)
-  return JSON.stringify(OBJECT_COLUMNS.map((column) => comparable(values[column])))
+  return JSON.stringify(objectCells(row, metadataText(row.metadata)))
 }
 
 export const objectFrom = (list: string) => readObject(parseJson(list) as Cells)

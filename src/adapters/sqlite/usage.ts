@@ -39,7 +39,7 @@ const RECOUNT = `
   FROM (
     SELECT status, size, declared_size, CASE status WHEN 'pending' THEN (
       SELECT a.size FROM {objects} a INDEXED BY {objects_live}
-      WHERE a.bucket = o.bucket AND a.key = o.key AND a.status = 'active' AND a.status <> 'deleted'
+      WHERE a.bucket = o.bucket AND a.key = o.key AND a.status = 'active' AND a.deleted_at IS NULL
     ) END AS replaced
     FROM {objects} o INDEXED BY {objects_by_scope} WHERE scope = :scope
   )`
@@ -56,12 +56,14 @@ const LONGEST_TURN_MILLISECONDS = 20
 export function usageOfScopes(connection: Connection) {
   const findUsage = connection.statement(`SELECT ${USAGE} FROM {scope_usage} WHERE scope = :scope`)
   const find = connection.statement(`SELECT ${COUNTERS} FROM {scope_usage} WHERE scope = :scope`)
-  const add = connection.statement(`
-    INSERT INTO {scope_usage} (scope, ${COUNTERS})
-    VALUES (:scope, :bytes, :files, :reservedBytes, :reservedFiles, :pending, :deleted)
-    ON CONFLICT (scope) DO UPDATE SET bytes = bytes + excluded.bytes, files = files + excluded.files,
-      reserved_bytes = reserved_bytes + excluded.reserved_bytes, reserved_files = reserved_files + excluded.reserved_files,
-      pending = pending + excluded.pending, deleted = deleted + excluded.deleted`)
+  const create = connection.statement(
+    `INSERT INTO {scope_usage} (scope, ${COUNTERS})
+      VALUES (:scope, :bytes, :files, :reservedBytes, :reservedFiles, :pending, :deleted)`,
+  )
+  const grow = connection.statement(
+    `UPDATE {scope_usage} SET bytes = bytes + :bytes, files = files + :files, reserved_bytes = reserved_bytes + :reservedBytes,
+      reserved_files = reserved_files + :reservedFiles, pending = pending + :pending, deleted = deleted + :deleted WHERE scope = :scope`,
+  )
   const drop = connection.statement('DELETE FROM {scope_usage} WHERE scope = :scope')
   const recount = connection.statement(RECOUNT)
   const next = connection.statement(NEXT_SCOPE)
@@ -69,6 +71,13 @@ export function usageOfScopes(connection: Connection) {
   const usage = (scope: string): ScopeUsage => {
     const cells = findUsage.first({ scope })
     return cells ? readUsage(cells) : { ...NO_USAGE }
+  }
+
+  /** Adds to the counters of a scope. */
+  function add(scope: string, growth: Counters): void {
+    const values = { scope, ...growth }
+    // Nearly every scope has counters already.
+    if (grow.run(values) === 0) create.run(values)
   }
 
   const counters = (scope: string): Counters => {
@@ -91,7 +100,7 @@ export function usageOfScopes(connection: Connection) {
     const { pending: _, deleted: __, ...actual } = counted
     const found = difference(scope, actual)
     drop.run({ scope })
-    add.run({ scope, ...counted })
+    create.run({ scope, ...counted })
     return found
   }
 
@@ -127,8 +136,7 @@ export function usageOfScopes(connection: Connection) {
       const counts = { active, pending, deleted }
       return statuses.reduce((sum, status) => sum + counts[status], 0)
     },
-    /** Adds to the counters of a scope. */
-    add: (scope: string, growth: Counters) => void add.run({ scope, ...growth }),
+    add,
     check: (only: string | null) => ofEach(only, (scope) => connection.readTogether(() => compare(scope))),
     repair: (only: string | null) => ofEach(only, (scope) => connection.write(() => correct(scope))),
   }

@@ -20,21 +20,22 @@ import { NO_USAGE, usageAfter } from '../../core/store/lifecycle/usage.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../core/store/records.js'
 import type { Connection } from './connection/connection.js'
 import { isForeignKey } from './connection/failures.js'
-import type { Statement } from './connection/statement.js'
+import type { Cells, Statement } from './connection/statement.js'
 import { dateOrdered } from './dated-lists.js'
 import type { EventLog } from './events.js'
-import { BY_EXPIRY, OF_SCOPE } from './reads.js'
+import { BY_EXPIRY, LIVE_AT, OF_SCOPE } from './reads.js'
 import { rejectionLog } from './rejections.js'
 import {
-  changedColumns,
+  cellsOf,
   LEFTOVER,
+  METADATA,
   NEVER,
   OBJECT,
   readObject,
   readTracked,
   STORED_NAME,
   TRACKED,
-  valuesOf,
+  TRACKED_COLUMNS,
 } from './rows.js'
 import { NO_ROWS, type Counters, type ScopeUsages } from './usage.js'
 
@@ -42,13 +43,12 @@ const NAMES_BYTES = `bucket = :bucket AND ${STORED_NAME} = :storageKey`
 
 export function writeMethods(connection: Connection, usages: ScopeUsages, events: EventLog) {
   const rows = rowWriter(connection)
-  const live = connection.statement(
-    `SELECT ${TRACKED}, seq FROM {objects} INDEXED BY {objects_live}
-      WHERE bucket = :bucket AND key = :key AND status <> 'deleted'`,
-  )
-  const namedObjects = connection.statement(
-    `SELECT ${OBJECT} FROM {objects} INDEXED BY {objects_stored}
-      WHERE ${NAMES_BYTES} AND status <> 'deleted' ORDER BY status, key LIMIT 2`,
+  const live = connection.statement(`SELECT ${TRACKED}, seq FROM {objects} ${LIVE_AT}`)
+  const [namedActive, namedPending] = ['active', 'pending'].map((status) =>
+    connection.statement(
+      `SELECT ${OBJECT} FROM {objects} INDEXED BY {objects_stored}
+        WHERE ${NAMES_BYTES} AND deleted_at IS NULL AND status = '${status}' ORDER BY key LIMIT 2`,
+    ),
   )
   const namedLeftover = connection.statement(
     `SELECT 1 FROM {leftovers} INDEXED BY {leftovers_stored} WHERE ${NAMES_BYTES} LIMIT 1`,
@@ -69,16 +69,16 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
     ...{ columns: 'seq, scope', table: 'objects', date: 'deleted_at', id: 'id' },
   })
   const deletedById = connection.statement(
-    `SELECT seq, scope FROM {objects} INDEXED BY {objects_id}
-      WHERE id = :id AND (status = 'deleted') = 1 AND ${OF_SCOPE} AND deleted_at <= :until
+    `SELECT seq, scope FROM {objects} INDEXED BY {objects_deleted_id}
+      WHERE id = :id AND ${OF_SCOPE} AND deleted_at <= :until
       ORDER BY deleted_at LIMIT :limit`,
   )
 
   // An object keeps its id when it is replaced, and is named by the id of that attempt as well.
   const keysNamed = connection.statement(
-    `SELECT bucket, key FROM {objects} INDEXED BY {objects_id} WHERE id = :id AND (status = 'deleted') = 0
+    `SELECT bucket, key FROM {objects} INDEXED BY {objects_id} WHERE id = :id AND deleted_at IS NULL
       UNION ALL SELECT bucket, key FROM {objects} INDEXED BY {objects_attempt}
-        WHERE attempt_id = :id AND attempt_id <> id AND status = 'active'`,
+        WHERE attempt_id = :id AND attempt_id <> id AND deleted_at IS NULL`,
   )
   const rejections = rejectionLog(connection)
 
@@ -95,9 +95,13 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
   function known(command: AdoptCommand): StorageObject | 'leftover' | null {
     const { bucket, storageKey } = command
     // At most one row receives the bytes, so it hides at most one of two.
-    const named = namedObjects.rows({ bucket, storageKey }).map(readObject)
-    const row = named.find((row) => !receivesBytes(row, command))
-    if (row) return row
+    for (const named of [namedActive!, namedPending!]) {
+      const row = named
+        .rows({ bucket, storageKey })
+        .map(readObject)
+        .find((object) => !receivesBytes(object, command))
+      if (row) return row
+    }
     return namedLeftover.first({ bucket, storageKey }) ? 'leftover' : null
   }
 
@@ -232,23 +236,44 @@ function rowWriter(connection: Connection) {
     `INSERT INTO {objects} (${TRACKED}) VALUES (${TRACKED.replace(/\w+/g, ':$&')})`,
   )
   const drop = connection.statement('DELETE FROM {objects} WHERE seq = :seq')
-  /** By the columns that they set. */
-  const updates = new Map<string, Statement>()
-  const numbers = new WeakMap<StorageObject, number>()
+  /** By the columns that they set, as bits. */
+  const updates = new Map<number, Statement>()
+  /** As they were read, with the number of the row at the end. */
+  const cellsOfRows = new WeakMap<StorageObject, Cells>()
 
-  function update(columns: readonly string[]): Statement {
-    const list = columns.map((column) => `${column} = :${column}`).join(', ')
-    const statement =
-      updates.get(list) ?? connection.statement(`UPDATE {objects} SET ${list} WHERE seq = :seq`)
-    updates.set(list, statement)
+  function updateOf(columns: number): Statement {
+    const list = TRACKED_COLUMNS.filter((_, index) => (columns & (1 << index)) !== 0)
+    const set = list.map((column) => `${column} = :${column}`).join(', ')
+    const statement = connection.statement(`UPDATE {objects} SET ${set} WHERE seq = :seq`)
+    updates.set(columns, statement)
     return statement
   }
 
+  /** Writes the cells in which a row differs from the one whose place it takes. */
+  function update(before: TrackedRow, after: StorageObject): void {
+    const read = cellsOfRows.get(before)!
+    const cells = cellsOf(
+      after,
+      after.metadata === before.metadata ? (read[METADATA] as string | null) : undefined,
+    )
+    const changed: Cells[number][] = []
+    let columns = 0
+    for (let index = 0; index < cells.length; index++) {
+      if (cells[index] === read[index]) continue
+      columns |= 1 << index
+      changed.push(cells[index]!)
+    }
+    if (columns === 0) return
+    changed.push(read.at(-1)!)
+    const statement = updates.get(columns) ?? updateOf(columns)
+    statement.runInOrder(changed)
+  }
+
   return {
-    /** Reads a row and remembers its number. */
-    read(cells: readonly (string | number | null)[]): TrackedRow {
+    /** Reads a row and remembers its cells. */
+    read(cells: Cells): TrackedRow {
       const row = readTracked(cells)
-      numbers.set(row, cells.at(-1) as number)
+      cellsOfRows.set(row, cells)
       return row
     },
     drop: (seq: number) => void drop.run({ seq }),
@@ -257,17 +282,12 @@ function rowWriter(connection: Connection) {
       const successors = gone.map((row) => come.find(({ id }) => id === row.id))
       gone.forEach((row, index) => {
         const isLast = successors[index] === undefined || successors.indexOf(successors[index]) !== index
-        if (isLast) drop.run({ seq: numbers.get(row)! })
+        if (isLast) drop.runInOrder([cellsOfRows.get(row)!.at(-1)!])
       })
       for (const row of come) {
         const index = successors.indexOf(row)
-        const values = valuesOf(row)
-        if (index === -1) {
-          insert.run(values)
-          continue
-        }
-        const columns = changedColumns(valuesOf(gone[index]!), values)
-        update(columns).run({ ...values, seq: numbers.get(gone[index]!)! })
+        if (index === -1) insert.runInOrder(cellsOf(row))
+        else update(gone[index]!, row)
       }
     },
   }

@@ -23,8 +23,8 @@ export interface ConnectionOptions {
   readonly prefix: string
   /** Whether writes take part in a transaction that the application has begun. */
   readonly join: boolean
-  /** Throws if this code can't use the tables. */
-  readonly checkVersion: (connection: Connection) => void
+  /** Returns a function that reads whether events are on. It throws if this code can't use the tables. */
+  readonly tableCheck: (connection: Connection) => () => boolean
 }
 
 /**
@@ -36,20 +36,35 @@ export class Connection {
   readonly #database: SqliteDatabase
   readonly #statements: Statement[] = []
   readonly #begin: Statement
+  readonly #beginImmediate: Statement
   readonly #commit: Statement
   readonly #busyTimeout: Statement
+  readonly #savepoint: Statement
+  readonly #release: Statement
+  readonly #checkTables: () => boolean
   #trustedUntil = -Infinity
+  #hasLog = false
+  #recordsEvents = false
 
   constructor(options: ConnectionOptions) {
     this.#options = options
     this.#database = options.database
-    this.#begin = this.statement('BEGIN IMMEDIATE')
+    this.#begin = this.statement('BEGIN')
+    this.#beginImmediate = this.statement('BEGIN IMMEDIATE')
     this.#commit = this.statement('COMMIT')
     this.#busyTimeout = this.statement('SELECT timeout FROM pragma_busy_timeout')
+    this.#savepoint = this.statement(`SAVEPOINT ${SAVEPOINT}`)
+    this.#release = this.statement(`RELEASE ${SAVEPOINT}`)
+    this.#checkTables = options.tableCheck(this)
   }
 
   get prefix(): string {
     return this.#options.prefix
+  }
+
+  /** Whether events are on, as the write that runs has read it. */
+  get recordsEvents(): boolean {
+    return this.#recordsEvents
   }
 
   /** Creates a statement, in whose text `{objects}` is the table `objects` of this store. */
@@ -81,32 +96,41 @@ export class Connection {
   /** Runs one statement that reads. Readers of a write-ahead log wait for no writer, so no time-out matters. */
   readonly read = <T>(body: () => T): Promise<T> =>
     this.#attempt(turnsOf(this.#database).reads, () => {
-      this.#check(() => this.isInTransaction())
+      this.#check()
       return body()
     })
 
   /** Runs several reads on the state of one moment. */
   readonly readTogether = <T>(body: () => T): Promise<T> =>
-    this.read(() => (this.isInTransaction() ? body() : this.#transaction(() => this.exec('BEGIN'), body)))
+    this.read(() => (this.isInTransaction() ? body() : this.#transaction(this.#begin, body)))
 
   /** Runs work that needs no tables, such as a look at them. */
   readonly look = <T>(body: () => T): Promise<T> => this.#attempt(turnsOf(this.#database).reads, body)
 
   /** Runs a write. No other connection writes between its first read and its commit. */
   readonly write = <T>(body: () => T): Promise<T> => {
-    const isJoined = this.#options.join && this.isInTransaction()
     const checked = () => {
-      this.#check(() => isJoined)
+      this.#recordsEvents = this.#checkTables()
       return body()
     }
-    return isJoined ? this.#joined(checked) : this.writeUnchecked(checked)
+    if (this.#options.join && this.isInTransaction()) return this.#joined(checked)
+    return this.#attempt(turnsOf(this.#database).writes, (isRepeat) => {
+      this.#refuseForeignTransaction()
+      // With a log, SQLite refuses a transaction that has read when it begins to write beside another writer. It does so at once.
+      if (!isRepeat && this.#isTrusted() && this.#hasLog) return this.#transaction(this.#begin, checked)
+      return this.#locked(() => {
+        const result = checked()
+        if (!this.#isTrusted()) this.#trust()
+        return result
+      })
+    })
   }
 
   /** Runs a write to tables of any version, never in a transaction of the application's. */
   readonly writeUnchecked = <T>(body: () => T): Promise<T> =>
     this.#attempt(turnsOf(this.#database).writes, () => {
       this.#refuseForeignTransaction()
-      return this.#withoutBlocking(() => this.#transaction(() => void this.#begin.run(), body))
+      return this.#locked(body)
     })
 
   /** Changes the file outside of a transaction, which some settings need. */
@@ -118,10 +142,10 @@ export class Connection {
 
   /** Runs a part of a write, which is undone alone if it throws. */
   savepoint<T>(body: () => T): T {
-    this.exec(`SAVEPOINT ${SAVEPOINT}`)
+    this.#savepoint.run()
     try {
       const result = body()
-      this.exec(`RELEASE ${SAVEPOINT}`)
+      this.#release.run()
       return result
     } catch (error) {
       this.#undo(`ROLLBACK TO ${SAVEPOINT}; RELEASE ${SAVEPOINT}`)
@@ -146,11 +170,21 @@ export class Connection {
     return false
   }
 
-  #check(isInForeignTransaction: () => boolean): void {
-    if (performance.now() < this.#trustedUntil) return
-    this.#options.checkVersion(this)
+  #check(): void {
+    if (this.#isTrusted()) return
+    this.#checkTables()
     // What a transaction of the application's has changed may be rolled back.
-    if (!isInForeignTransaction()) this.#trustedUntil = performance.now() + TRUST_MILLISECONDS
+    if (!this.isInTransaction()) this.#trust()
+  }
+
+  #isTrusted(): boolean {
+    return performance.now() < this.#trustedUntil
+  }
+
+  #trust(): void {
+    const [[mode] = []] = this.query('PRAGMA journal_mode')
+    this.#hasLog = mode === 'wal' || mode === 'memory'
+    this.#trustedUntil = performance.now() + TRUST_MILLISECONDS
   }
 
   /**
@@ -173,8 +207,13 @@ export class Connection {
     )
   }
 
-  #transaction<T>(begin: () => void, body: () => T): T {
-    begin()
+  /** Runs a write that has the lock of the file from its beginning. */
+  #locked<T>(body: () => T): T {
+    return this.#withoutBlocking(() => this.#transaction(this.#beginImmediate, body))
+  }
+
+  #transaction<T>(begin: Statement, body: () => T): T {
+    begin.run()
     try {
       const result = body()
       this.#commit.run()
@@ -206,7 +245,7 @@ export class Connection {
     }
   }
 
-  #attempt<T>(turns: Turns, job: () => T): Promise<T> {
+  #attempt<T>(turns: Turns, job: (isRepeat: boolean) => T): Promise<T> {
     return turns.run(job, this.#failure)
   }
 

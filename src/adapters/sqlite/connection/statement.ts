@@ -50,6 +50,11 @@ export class Statement {
     return Number(this.#prepare(false).statement.run(...this.#list(values)).changes)
   }
 
+  /** Does the same with the values in the order of the text. */
+  runInOrder(values: Cells): number {
+    return Number(this.#prepare(false).statement.run(...values).changes)
+  }
+
   /** Forgets what was prepared on a connection that has been closed. */
   reset(): void {
     this.#prepared = null

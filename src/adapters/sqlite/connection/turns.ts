@@ -26,25 +26,25 @@ export class Turns {
   readonly #waiting: Waiting[] = []
 
   /**
-   * Runs a job at once, or as soon as it can begin. A job that throws {@link NotNow}, or what {@link isBusy}, hasn't begun. Rejects with
-   * what `failureOf` makes of an error.
+   * Runs a job at once, or as soon as it can begin: then its argument is `true`. A job that throws {@link NotNow}, or what {@link isBusy},
+   * has done nothing. Rejects with what `failureOf` makes of an error.
    */
-  run<T>(job: () => T, failureOf: (error: unknown) => Error): Promise<T> {
+  run<T>(job: (isRepeat: boolean) => T, failureOf: (error: unknown) => Error): Promise<T> {
     if (this.#waiting.length > 0) return this.#queue(job, failureOf)
     // Most jobs need no more than this, and a read costs little more than its promise.
     try {
-      return Promise.resolve(job())
+      return Promise.resolve(job(false))
     } catch (error) {
       return isRefusal(error) ? this.#queue(job, failureOf) : Promise.reject(failureOf(error))
     }
   }
 
-  #queue<T>(job: () => T, failureOf: (error: unknown) => Error): Promise<T> {
+  #queue<T>(job: (isRepeat: boolean) => T, failureOf: (error: unknown) => Error): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const fail = (error: unknown) => reject(failureOf(error))
       const attempt = () => {
         try {
-          resolve(job())
+          resolve(job(true))
         } catch (error) {
           if (isRefusal(error)) return { refusal: error }
           fail(error)

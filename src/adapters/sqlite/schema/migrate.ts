@@ -34,8 +34,7 @@ async function useWriteAheadLog(connection: Connection): Promise<void> {
 }
 
 function createMissing(connection: Connection): void {
-  const ifMissing = (text: string) =>
-    text.replace(/^(CREATE (?:TABLE|(?:UNIQUE )?INDEX)) /, '$1 IF NOT EXISTS ')
+  const ifMissing = (text: string) => text.replace(/^(CREATE (?:TABLE|INDEX)) /, '$1 IF NOT EXISTS ')
   for (const table of TABLES) {
     connection.exec(ifMissing(tableText(table)))
     for (const index of table.indexes) connection.exec(ifMissing(indexText(table, index)))

@@ -17,7 +17,6 @@ export interface Index {
   readonly name: string
   /** The columns, and the condition of a partial index. */
   readonly definition: string
-  readonly isUnique?: boolean
 }
 
 const DATE = 'INTEGER'
@@ -50,6 +49,10 @@ function indexesOfObjects(name: string, date: string, condition = `${date} IS NO
   return datedIndexes('objects', name, `${date}, id`, condition)
 }
 
+// Confirming an upload changes the status of its row. An index on the date of its removal, which stays, has nothing to do then.
+const LIVE = 'deleted_at IS NULL'
+const HISTORY = 'deleted_at IS NOT NULL'
+
 /** Objects: pending (an upload in progress), active or deleted (history). Dates are milliseconds since 1970. */
 export const OBJECTS: Table = {
   name: 'objects',
@@ -75,7 +78,7 @@ export const OBJECTS: Table = {
     created_at: `${DATE} NOT NULL`,
     updated_at: `${DATE} NOT NULL`,
     confirmed_at: DATE,
-    deleted_at: DATE,
+    deleted_at: `${DATE} CHECK ((deleted_at IS NOT NULL) = (status = 'deleted'))`,
     // The expires_at of the reservation. Until then, an upload URL may write to the storage_key.
     writable_until: `${DATE} NOT NULL`,
     // The end of an active object.
@@ -88,21 +91,16 @@ export const OBJECTS: Table = {
   },
   options: 'STRICT',
   indexes: [
-    // Finds the rows of a key, and allows one active and one pending.
-    { name: 'objects_live', definition: "(bucket, key, status) WHERE status <> 'deleted'", isUnique: true },
-    { name: 'objects_history', definition: "(bucket, key, id) WHERE status = 'deleted'" },
-    { name: 'objects_id', definition: "(id, status = 'deleted', deleted_at)" },
+    // At most one of a key is active, and one pending.
+    { name: 'objects_live', definition: `(bucket, key) WHERE ${LIVE}` },
+    { name: 'objects_history', definition: `(bucket, key, id) WHERE ${HISTORY}` },
+    { name: 'objects_id', definition: `(id) WHERE ${LIVE}` },
+    { name: 'objects_deleted_id', definition: `(id, deleted_at) WHERE ${HISTORY}` },
     // The attempts that have replaced an object, which keeps its id.
-    {
-      name: 'objects_attempt',
-      definition: "(attempt_id) WHERE attempt_id <> id AND status = 'active'",
-    },
+    { name: 'objects_attempt', definition: `(attempt_id) WHERE attempt_id <> id AND ${LIVE}` },
     { name: 'objects_by_scope', definition: '(scope, status, id)' },
     { name: 'objects_by_route', definition: '(scope, route, status, id) WHERE route IS NOT NULL' },
-    {
-      name: 'objects_stored',
-      definition: "(bucket, coalesce(storage_key, key), status, key) WHERE status <> 'deleted'",
-    },
+    { name: 'objects_stored', definition: `(bucket, coalesce(storage_key, key), key) WHERE ${LIVE}` },
     ...indexesOfObjects('expires_at', 'expires_at', 'expires_at IS NOT NULL AND arrived_at IS NULL'),
     ...indexesOfObjects('arrived', 'expires_at', 'arrived_at IS NOT NULL'),
     ...indexesOfObjects('temporary_until', 'temporary_until'),
@@ -203,6 +201,6 @@ export function tableText({ name, columns, options }: Table): string {
   return `CREATE TABLE {${name}} (${list.join(', ')}) ${options}`
 }
 
-export function indexText(table: Table, { name, definition, isUnique = false }: Index): string {
-  return `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX {${name}} ON {${table.name}} ${definition}`
+export function indexText(table: Table, { name, definition }: Index): string {
+  return `CREATE INDEX {${name}} ON {${table.name}} ${definition}`
 }

@@ -1,5 +1,6 @@
 import type { Connection } from '../connection/connection.js'
 import { notMigrated, unavailable } from '../connection/failures.js'
+import type { Cells } from '../connection/statement.js'
 import { MIN_COMPATIBLE_VERSION, VERSION } from './tables.js'
 
 export interface SchemaVersion {
@@ -10,6 +11,13 @@ export interface SchemaVersion {
   readonly recordsEvents: boolean
 }
 
+const COLUMNS = 'version, min_compatible, records_events'
+
+function versionFrom(row: Cells = []): SchemaVersion {
+  const [version = 0, minCompatible = 0, recordsEvents = 0] = row as readonly number[]
+  return { version, minCompatible, recordsEvents: recordsEvents === 1 }
+}
+
 export function readVersion(connection: Connection): SchemaVersion {
   const name = connection.named('{schema_version}')
   const [table] = connection.query(
@@ -18,10 +26,8 @@ export function readVersion(connection: Connection): SchemaVersion {
       name,
     },
   )
-  const columns = 'version, min_compatible, records_events'
-  const [row] = table ? connection.query(`SELECT ${columns} FROM {schema_version}`) : []
-  const [version = 0, minCompatible = 0, recordsEvents = 0] = (row ?? []) as readonly number[]
-  return { version, minCompatible, recordsEvents: recordsEvents === 1 }
+  const [row] = table ? connection.query(`SELECT ${COLUMNS} FROM {schema_version}`) : []
+  return versionFrom(row)
 }
 
 /** Returns an error message if newer code has made the tables unusable for this code, otherwise `null`. */
@@ -33,11 +39,19 @@ export function incompatibility({ version, minCompatible }: SchemaVersion): stri
   )
 }
 
-/** @throws StorageError `DATABASE_UNAVAILABLE` if this code can't use the tables. */
-export function checkVersion(connection: Connection): void {
-  const found = readVersion(connection)
-  if (found.version < VERSION) throw notMigrated()
-  refuseIncompatible(found)
+/**
+ * Returns a function that reads whether events are on.
+ *
+ * @throws StorageError `DATABASE_UNAVAILABLE` from it if this code can't use the tables.
+ */
+export function tableCheck(connection: Connection): () => boolean {
+  const version = connection.statement(`SELECT ${COLUMNS} FROM {schema_version}`)
+  return () => {
+    const found = versionFrom(version.first())
+    if (found.version < VERSION) throw notMigrated()
+    refuseIncompatible(found)
+    return found.recordsEvents
+  }
 }
 
 export function refuseIncompatible(found: SchemaVersion): void {
