@@ -85,7 +85,7 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
   const usage = (scope: string) => usages.usage(scope)
 
   function liveRows({ bucket, key }: ObjectReference): LiveRows {
-    const found = live.rows({ bucket, key }).map((cells) => rows.read(cells))
+    const found = rows.read(live.rows({ bucket, key }))
     if (found.length === 0) return NOTHING_LIVE
     const rowOf = (status: string) => found.find((row) => row.status === status) ?? null
     return { active: rowOf('active'), pending: rowOf('pending') }
@@ -116,9 +116,9 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
     for (const leftover of change.leftovers) addLeftover(leftover)
     if (change.rejection) rejections.add(change.rejection)
     if (event) events.record(event, now)
-    for (const scope of new Set([scopeOf(before), scopeOf(after)])) {
-      if (scope !== null) usages.add(scope, growthOf(scope, change))
-    }
+    const [owner, receiver] = [scopeOf(before), scopeOf(after)]
+    if (owner !== null) usages.add(owner, growthOf(owner, change))
+    if (receiver !== null && receiver !== owner) usages.add(receiver, growthOf(receiver, change))
   }
 
   function addLeftover(leftover: Leftover): void {
@@ -223,11 +223,13 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
 function growthOf(scope: string, { before, after, history }: KeyChange): Counters {
   const removed = scopeOf(before) === scope ? before : NOTHING_LIVE
   const added = scopeOf(after) === scope ? after : NOTHING_LIVE
-  return {
-    ...usageAfter(NO_USAGE, usageOf(removed), usageOf(added)),
-    pending: Number(added.pending !== null) - Number(removed.pending !== null),
-    deleted: history?.scope === scope ? 1 : 0,
-  }
+  const { bytes, files, reservedBytes, reservedFiles } = usageAfter(
+    NO_USAGE,
+    usageOf(removed),
+    usageOf(added),
+  )
+  const pending = Number(added.pending !== null) - Number(removed.pending !== null)
+  return { bytes, files, reservedBytes, reservedFiles, pending, deleted: history?.scope === scope ? 1 : 0 }
 }
 
 /** Writes rows of objects. A row that takes the place of another changes only the columns that differ, and the indexes on them. */
@@ -238,8 +240,9 @@ function rowWriter(connection: Connection) {
   const drop = connection.statement('DELETE FROM {objects} WHERE seq = :seq')
   /** By the columns that they set, as bits. */
   const updates = new Map<number, Statement>()
-  /** As they were read, with the number of the row at the end. */
-  const cellsOfRows = new WeakMap<StorageObject, Cells>()
+  /** The rows that were read last, as they were read. Their cells end with the number of the row. */
+  let found: readonly (readonly [TrackedRow, Cells])[] = []
+  const cellsRead = (row: TrackedRow): Cells => found.find(([each]) => each === row)![1]
 
   function updateOf(columns: number): Statement {
     const list = TRACKED_COLUMNS.filter((_, index) => (columns & (1 << index)) !== 0)
@@ -251,7 +254,7 @@ function rowWriter(connection: Connection) {
 
   /** Writes the cells in which a row differs from the one whose place it takes. */
   function update(before: TrackedRow, after: StorageObject): void {
-    const read = cellsOfRows.get(before)!
+    const read = cellsRead(before)
     const cells = cellsOf(
       after,
       after.metadata === before.metadata ? (read[METADATA] as string | null) : undefined,
@@ -270,11 +273,10 @@ function rowWriter(connection: Connection) {
   }
 
   return {
-    /** Reads a row and remembers its cells. */
-    read(cells: Cells): TrackedRow {
-      const row = readTracked(cells)
-      cellsOfRows.set(row, cells)
-      return row
+    /** Reads the rows of a key, and remembers their cells. */
+    read(rows: readonly Cells[]): TrackedRow[] {
+      found = rows.map((cells) => [readTracked(cells), cells])
+      return found.map(([row]) => row)
     },
     drop: (seq: number) => void drop.run({ seq }),
     replace(gone: readonly TrackedRow[], come: readonly StorageObject[]): void {
@@ -282,7 +284,7 @@ function rowWriter(connection: Connection) {
       const successors = gone.map((row) => come.find(({ id }) => id === row.id))
       gone.forEach((row, index) => {
         const isLast = successors[index] === undefined || successors.indexOf(successors[index]) !== index
-        if (isLast) drop.runInOrder([cellsOfRows.get(row)!.at(-1)!])
+        if (isLast) drop.runInOrder([cellsRead(row).at(-1)!])
       })
       for (const row of come) {
         const index = successors.indexOf(row)
