@@ -50,9 +50,6 @@ const NEXT_SCOPE = `
     UNION ALL SELECT min(scope) FROM {objects} INDEXED BY {objects_by_scope} WHERE scope > :after
   )`
 
-/** How long scopes are counted before the other work of the process goes on, in milliseconds. */
-const LONGEST_TURN_MILLISECONDS = 20
-
 export function usageOfScopes(connection: Connection) {
   const findUsage = connection.statement(`SELECT ${USAGE} FROM {scope_usage} WHERE scope = :scope`)
   const find = connection.statement(`SELECT ${COUNTERS} FROM {scope_usage} WHERE scope = :scope`)
@@ -75,7 +72,8 @@ export function usageOfScopes(connection: Connection) {
 
   /** Adds to the counters of a scope. */
   function add(scope: string, growth: Counters): void {
-    const values = { scope, ...growth }
+    const { bytes, files, reservedBytes, reservedFiles, pending, deleted } = growth
+    const values = { scope, bytes, files, reservedBytes, reservedFiles, pending, deleted }
     // Nearly every scope has counters already.
     if (grow.run(values) === 0) create.run(values)
   }
@@ -106,15 +104,11 @@ export function usageOfScopes(connection: Connection) {
 
   async function* scopes(): AsyncGenerator<string, void> {
     const nextAfter = (after: string) => connection.read(() => next.first({ after })?.[0])
-    let turnEnds = performance.now() + LONGEST_TURN_MILLISECONDS
     for (let after = ''; ;) {
       const scope = await nextAfter(after)
       if (typeof scope !== 'string') return
       yield scope
       after = scope
-      if (performance.now() < turnEnds) continue
-      await new Promise((resolve) => setTimeout(resolve, 0))
-      turnEnds = performance.now() + LONGEST_TURN_MILLISECONDS
     }
   }
 

@@ -65,6 +65,38 @@ describe('a write that finds the file locked', () => {
   })
 })
 
+describe('a loop that awaits nothing but calls', () => {
+  /** Counts the calls until a timer fires, up to a number that takes longer than any turn. */
+  async function callsBeforeTimer(call: (index: number) => Promise<unknown>, most: number): Promise<number> {
+    let isDue = false
+    const timer = setTimeout(() => (isDue = true), 0)
+    let calls = 0
+    for (; calls < most && !isDue; calls++) await call(calls).catch(() => {})
+    clearTimeout(timer)
+    return calls
+  }
+
+  it.each([true, false])('lets timers and requests go on (join: %s)', async (join) => {
+    const { store } = await opened({ join })
+    const most = 50_000
+    expect(await callsBeforeTimer(() => store.find(attempt), most)).toBeLessThan(most)
+    const write = (index: number) => store.reserve({ ...attempt, key: `key ${index}` })
+    expect(await callsBeforeTimer(write, most)).toBeLessThan(most)
+    const refused = () => store.confirm({ ...attempt, key: 'none', id: undefined, size: 1 })
+    expect(await callsBeforeTimer(refused, most)).toBeLessThan(most)
+  })
+
+  it('does not within a transaction of the application, whose statements others would join', async () => {
+    const { database, store } = await opened({ join: true })
+    database.exec('BEGIN')
+    const most = 1000
+    const write = (index: number) => store.reserve({ ...attempt, key: `key ${index}` })
+    expect(await callsBeforeTimer(write, most)).toBe(most)
+    expect(await callsBeforeTimer(() => store.find(attempt), most)).toBe(most)
+    database.exec('COMMIT')
+  })
+})
+
 describe('beside a transaction of the application on the same handle', () => {
   it('waits until it has ended, and stays if that is rolled back', async () => {
     const { database, store } = await opened()

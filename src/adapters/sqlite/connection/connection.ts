@@ -1,4 +1,5 @@
 import type { HandleState, SqliteDatabase } from './database.js'
+import { afterOtherWork, isTurnOver } from './event-loop.js'
 import { databaseError, isClosed } from './failures.js'
 import { Statement, type Values } from './statement.js'
 import { NotNow, Turns } from './turns.js'
@@ -246,7 +247,18 @@ export class Connection {
   }
 
   #attempt<T>(turns: Turns, job: (isRepeat: boolean) => T): Promise<T> {
-    return turns.run(job, this.#failure)
+    const result = turns.run(job, this.#failure)
+    return isTurnOver() && this.#allowsOtherWork() ? afterOtherWork(result) : result
+  }
+
+  /** In a transaction of the application's, the statements of other requests would become part of it. */
+  #allowsOtherWork(): boolean {
+    try {
+      return !this.isInTransaction()
+    } catch {
+      // The handle is closed.
+      return true
+    }
   }
 
   readonly #failure = (error: unknown): Error => {
