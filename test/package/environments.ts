@@ -23,6 +23,7 @@ type EnvironmentName =
   | 'pages'
   | 'pinned-peers'
   | 'pm2'
+  | 'prisma'
   | 'runtimes'
   | 'sdk-copies'
   | 'servers'

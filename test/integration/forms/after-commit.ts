@@ -36,11 +36,14 @@ export function itSavesFormsAfterCommit({
       const { id } = await open().reserve({ ...at, declaredSize: 3, expiresAt, temporarySeconds: 60 })
       await open().confirm({ ...at, id, size: 3 })
       const form: FormAfterCommit = { url, namespace, scope, id, diesAfter }
-      const end = await new Promise((resolve) => {
-        const child = execFile(process.execPath, [program(), JSON.stringify(form)])
-        child.once('close', (code, signal) => resolve(signal ?? code))
+      const { end, printed } = await new Promise<{ end: unknown; printed: string }>((resolve) => {
+        const child = execFile(
+          process.execPath,
+          [program(), JSON.stringify(form)],
+          (_error, _stdout, stderr) => resolve({ end: child.signalCode ?? child.exitCode, printed: stderr }),
+        )
       })
-      expect(end).toBe('SIGKILL')
+      expect(end, printed).toBe('SIGKILL')
 
       const isSaved = diesAfter !== 'begun'
       expect(await usedAmong([id])).toEqual(isSaved ? [id] : [])

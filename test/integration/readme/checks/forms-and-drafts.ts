@@ -150,7 +150,7 @@ const asksPrisma: SnippetCheck = async (path) => {
     adapter: PrismaPg
   }>(path)
   expect(adapter.provider).toBe('postgres')
-  // What a generated client does: `prisma generate` downloads programs.
+  // A generated client runs in a long run, test/integration/postgres/saved-with-prisma.long.test.ts.
   const saved: string[] = []
   const prisma = {
     note: {

@@ -1,20 +1,20 @@
+import { PrismaPg } from '@prisma/adapter-pg'
+import { PrismaClient } from 'generated-prisma-client'
 import pg from 'pg'
 import { postgresAdapter } from '@svc/db/postgres'
 import { dyingAfter, formServer, requestOf, type FormAfterCommit } from '../forms/form-server.js'
 
-/** Saves a form as an ORM does that hides its connection, such as Prisma, keeps its file, and kills itself after one of the steps. */
+/** Saves a note with Prisma, keeps its file, and kills itself after one of the steps. */
 async function save({ url, namespace, scope, id, diesAfter }: FormAfterCommit): Promise<void> {
   const between = dyingAfter(diesAfter)
   const pool = new pg.Pool({ connectionString: url })
-  const forms = `${pg.escapeIdentifier(namespace)}.forms`
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { schema: namespace }) })
   const s3 = formServer(postgresAdapter(pool, { schema: namespace }), async (ids) => {
-    const { rows } = await pool.query<{ file: string }>(`SELECT file FROM ${forms} WHERE file = ANY ($1)`, [
-      ids,
-    ])
-    return rows.map(({ file }) => file)
+    const used = await prisma.noteFile.findMany({ where: { objectId: { in: ids } } })
+    return used.map(({ objectId }) => objectId)
   })
   between('begun')
-  await pool.query(`INSERT INTO ${forms} VALUES ($1)`, [id])
+  await prisma.note.create({ data: { owner: scope, body: 'the sea', files: { create: [{ objectId: id }] } } })
   between('saved')
   await s3.db.keep(requestOf(scope), { ids: [id] })
   between('kept')
