@@ -229,6 +229,12 @@ FUNCTION adopt_v1(
   p_now timestamptz
 ) RETURNS text;
 
+-- Begins the check of an attempt, and returns when its time is over.
+FUNCTION begin_check_v1(
+  p_attempt uuid,
+  p_now timestamptz
+) RETURNS timestamptz;
+
 -- Claims events for delivery.
 FUNCTION claim_events_v1(
   p_bucket text,

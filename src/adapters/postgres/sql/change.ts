@@ -2,7 +2,7 @@ import { MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../../../core/store/va
 import { ARGUMENTS, parameters } from './arguments.js'
 import { setFormerEnd, setRemovedAt } from './events.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
-import { dropTerms, hasArrived, isMarked, marked, readEnd, secondsAfter, unmarked } from './marks.js'
+import { dropTerms, hasArrived, isMarked, markedTemporary, readEnd, secondsAfter, unmarked } from './marks.js'
 import { mergeMetadata } from './metadata.js'
 import { objectText } from './rows.js'
 import {
@@ -92,7 +92,7 @@ ${readEnd('a', 'a_end')}
       content_type = CASE WHEN p_sets_content_type THEN p_content_type ELSE o.content_type END,
       metadata = CASE WHEN p_sets_metadata THEN p_metadata ELSE o.metadata END,
       e_tag = CASE WHEN p_sets_e_tag THEN p_e_tag ELSE o.e_tag END,
-      writable_until = CASE WHEN ends IS NULL THEN ${unmarked('o.writable_until')} ELSE ${marked('o.writable_until')} END,
+      writable_until = CASE WHEN ends IS NULL THEN ${unmarked('o.writable_until')} ELSE ${markedTemporary('o.writable_until')} END,
       updated_at = p_now
     WHERE o.attempt_id = a.attempt_id RETURNING ${objectText('o', 'ends')} INTO answer;
     IF ends IS NULL THEN${dropTerms('a')}

@@ -1,6 +1,17 @@
 import { ARGUMENTS, parameters } from './arguments.js'
+import { recordCheck } from './events.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
-import { dropTerms, hasArrived, isMarked, readEnd, secondsAfter, unmarked } from './marks.js'
+import {
+  dropTerms,
+  hasArrived,
+  isChecked,
+  isMarked,
+  isOnlyChecked,
+  isOnlyTemporary,
+  readEnd,
+  secondsAfter,
+  unmarked,
+} from './marks.js'
 import { ATTEMPT_COLUMNS } from './reserve.js'
 import { objectText } from './rows.js'
 import { NOT_FOUND } from './verdicts.js'
@@ -9,14 +20,51 @@ import { changeOf, charge, refusalText, refuse, reservedBy, USAGE, usageOf } fro
 const MORE = { bytes: 'more_bytes', files: '0' }
 const MAX = { bytes: 'p_max_bytes', files: 'NULL' }
 
-/** Makes the pending row `o` active by the arguments of a confirm, which have these values. */
-export const activateBy = (valueOf: (argument: string) => string) => `
-      status = 'active', size = ${valueOf('size')}, e_tag = ${valueOf('e_tag')},
+const ACTIVE = { status: `'active'`, declared_size: 'NULL' }
+
+/** Makes the pending row `o` active by the arguments of a confirm, which have these values, or changes it to another status. */
+export const activateBy = (valueOf: (argument: string) => string, { status, declared_size } = ACTIVE) => `
+      status = ${status}, size = ${valueOf('size')}, e_tag = ${valueOf('e_tag')},
       content_type = coalesce(${valueOf('content_type')}, o.content_type),
-      declared_size = NULL, upload_id = NULL, expires_at = NULL,
+      declared_size = ${declared_size}, upload_id = NULL, expires_at = NULL,
       updated_at = ${valueOf('now')}, confirmed_at = ${valueOf('now')}`
 
-const ACTIVATED = activateBy((argument) => `p_${argument}`)
+const argument = (name: string) => `p_${name}`
+const ACTIVATED = activateBy(argument)
+/** The row that arrived keeps its ETag. */
+const ACCEPTED = activateBy((name) => (name === 'e_tag' ? 'o.e_tag' : argument(name)))
+/** A row whose bytes are to be checked stays pending. */
+const CONFIRMED = activateBy(argument, {
+  status: `CASE WHEN ${isChecked('o')} THEN o.status ELSE 'active' END`,
+  declared_size: `CASE WHEN ${isChecked('o')} THEN o.declared_size END`,
+})
+
+/**
+ * Selects the row of the attempt `o`, if its key has no active one. No condition but that of the attempt suits an index, so no
+ * plan made while the table is small reads the rows of a scope.
+ */
+const ONLY_ROW = `o.attempt_id = p_id AND o.bucket = p_bucket AND o.key = p_key
+      AND o.scope IS NOT DISTINCT FROM coalesce(p_scope, o.scope)
+      AND NOT EXISTS (
+        SELECT FROM {schema}.objects a WHERE a.bucket = p_bucket AND a.key = p_key AND a.status = 'active')`
+
+/** What the only row of a key adds to the sums if it becomes active. */
+const CHARGE_ONLY_ROW = charge('owner', changeOf(usageOf(null, 'p_size'), usageOf('p_size', null)))
+
+/** Sets the end of the check of a row that has just arrived. */
+export const BEGIN_CHECK = `
+CREATE OR REPLACE FUNCTION {schema}.begin_check_v1(p_attempt uuid, p_now timestamptz)
+RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $body$
+DECLARE
+  ends timestamptz;
+BEGIN
+  UPDATE {schema}.terms t SET check_until = ${secondsAfter('p_now', 't.check_seconds')}
+  WHERE t.attempt_id = p_attempt RETURNING t.check_until INTO ends;
+  RETURN ends;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.begin_check_v1 IS 'Begins the check of an attempt, and returns when its time is over.';
+`
 
 /** What names the object, ends with the attempt or is set above. A replaced object takes over all else. */
 const NOT_TAKEN = ['id', 'scope', 'bucket', 'key', 'declared_size', 'expires_at', 'upload_id', 'content_type']
@@ -44,19 +92,29 @@ DECLARE${LIVE_ROWS}${USAGE}
   agreed {schema}.terms;
   a_end timestamptz;
   ends timestamptz;
+  arrived boolean;
   told boolean;
 BEGIN${LOCK_KEY}
-  -- The usual case, the first bytes of a key and as many as announced, in one statement. Only a pending row has a declared
-  -- size, and only one without terms has no mark. No condition but that of the attempt suits an index, so no plan made while the table is small reads the rows of a
-  -- scope.
-  UPDATE {schema}.objects o SET${ACTIVATED}
-  WHERE o.attempt_id = p_id AND o.bucket = p_bucket AND o.key = p_key AND o.declared_size = p_size
-    AND p_accept IS NOT TRUE AND NOT (${isMarked('o')}) AND o.scope IS NOT DISTINCT FROM coalesce(p_scope, o.scope)
-    AND NOT EXISTS (
-      SELECT FROM {schema}.objects a WHERE a.bucket = p_bucket AND a.key = p_key AND a.status = 'active')
-  RETURNING o.scope, ${objectText('o')} INTO owner, answer;
-  IF FOUND THEN${charge('owner', changeOf(usageOf(null, 'p_size'), usageOf('p_size', null)))}
-    RETURN '{"outcome":"confirmed","object":' || answer || '}';
+  -- The usual cases, the first bytes of a key and as many as announced, in one statement. Only a pending row has a declared
+  -- size. An end of the object, which few have, needs more.
+  IF p_accept THEN
+    UPDATE {schema}.objects o SET${ACCEPTED}, writable_until = ${unmarked('o.writable_until')}
+    WHERE ${ONLY_ROW} AND o.status || '' = 'pending' AND ${hasArrived('o')} AND ${isOnlyChecked('o')} AND ${matches('o')}
+    RETURNING o.scope, ${objectText('o')} INTO owner, answer;
+    IF FOUND THEN
+      DELETE FROM {schema}.terms t WHERE t.attempt_id = p_id;${CHARGE_ONLY_ROW}
+      RETURN '{"outcome":"confirmed","object":' || answer || '}';
+    END IF;
+  ELSE
+    UPDATE {schema}.objects o SET${CONFIRMED}
+    WHERE ${ONLY_ROW} AND o.declared_size = p_size AND o.confirmed_at IS NULL AND NOT (${isOnlyTemporary('o')})
+    RETURNING o.scope, ${objectText('o', `CASE WHEN ${isChecked('o')} THEN {schema}.begin_check_v1(o.attempt_id, p_now) END`)}, ${isChecked('o')}
+    INTO owner, answer, arrived;
+    IF arrived THEN${recordCheck({ type: 'arrived', object: 'answer', previous: 'NULL', reason: 'NULL' })}
+      RETURN '{"outcome":"confirmed","object":' || answer || '}';
+    ELSIF FOUND THEN${CHARGE_ONLY_ROW}
+      RETURN '{"outcome":"confirmed","object":' || answer || '}';
+    END IF;
   END IF;${READ_LIVE_ROWS}
   IF p_scope IS NOT NULL AND p_scope IS DISTINCT FROM coalesce(a.scope, p.scope) THEN
     RETURN ${NOT_FOUND};
@@ -89,14 +147,21 @@ BEGIN${LOCK_KEY}
   END IF;
 
   IF p_accept IS NOT TRUE AND agreed.check_seconds IS NOT NULL THEN
-    ends := ${secondsAfter('p_now', 'agreed.check_seconds')};
-    UPDATE {schema}.terms t SET check_until = ends WHERE t.attempt_id = p.attempt_id;
+    ends := {schema}.begin_check_v1(p.attempt_id, p_now);
     UPDATE {schema}.objects o SET
       size = p_size, e_tag = p_e_tag, content_type = coalesce(p_content_type, o.content_type),
       upload_id = NULL, expires_at = NULL, updated_at = p_now, confirmed_at = p_now
-    WHERE o.attempt_id = p.attempt_id RETURNING ${objectText('o', 'ends')} INTO answer;${readEnd('a', 'a_end')}
-    told := {schema}.record_check_v1('arrived', p_bucket, p_key, answer, CASE WHEN a.id IS NOT NULL THEN ${objectText('a', 'a_end')} END, NULL, p_now);
-${charge('p.scope', changeOf(usageOf('a.size', reservedBy('p')), usageOf('a.size', 'p_size')))}
+    WHERE o.attempt_id = p.attempt_id RETURNING ${objectText('o', 'ends')} INTO answer;${readEnd('a', 'a_end')}${recordCheck(
+      {
+        type: 'arrived',
+        object: 'answer',
+        previous: `CASE WHEN a.id IS NOT NULL THEN ${objectText('a', 'a_end')} END`,
+        reason: 'NULL',
+      },
+    )}
+
+    IF p_size <> ${reservedBy('p')} THEN${charge('p.scope', changeOf(usageOf('a.size', reservedBy('p')), usageOf('a.size', 'p_size')))}
+    END IF;
     RETURN '{"outcome":"confirmed","object":' || answer || '}';
   END IF;
 

@@ -100,7 +100,17 @@ export const FIND_SWITCH = `
     SELECT t.oid FROM pg_catalog.pg_trigger t JOIN (${relation('objects')}) ON c.oid = t.tgrelid
     WHERE t.tgname = '${EVENTS_SWITCH}'`
 
+/** Whether events are on, for functions. */
+const EVENTS_ARE_ON = `EXISTS (
+    SELECT FROM pg_catalog.pg_trigger g
+    WHERE g.tgrelid = pg_catalog.to_regclass(pg_catalog.quote_ident({schema-literal}) || '.objects')::oid AND g.tgname = '${EVENTS_SWITCH}')`
+
 /** Records what happens to a pending row, if events are on. Its functions call it, because a trigger would cost every upload. */
+export const recordCheck = (values: Readonly<Record<'type' | 'object' | 'previous' | 'reason', string>>) => `
+  IF ${EVENTS_ARE_ON} THEN
+    told := {schema}.record_check_v1('${values.type}', p_bucket, p_key, ${values.object}, ${values.previous}, ${values.reason}, p_now);
+  END IF;`
+
 export const RECORD_CHECK = `
 CREATE OR REPLACE FUNCTION {schema}.record_check_v1(
   p_type text, p_bucket text, p_key text, p_object text, p_previous text, p_reason text, p_now timestamptz
@@ -112,10 +122,7 @@ DECLARE
   number bigint := ${lockOf('p_bucket', 'p_key')};
   event_id bigint;
   is_alone boolean;
-BEGIN
-  IF NOT EXISTS (${FIND_SWITCH}) THEN
-    RETURN false;
-  END IF;${insertEvent({ type: 'p_type', at: 'p_now', object: 'p_object', previous: 'p_previous', reason: 'p_reason' })}
+BEGIN${insertEvent({ type: 'p_type', at: 'p_now', object: 'p_object', previous: 'p_previous', reason: 'p_reason' })}
   RETURN true;
 END
 $body$;

@@ -1,15 +1,28 @@
 /**
- * The mark of a row that has terms: one microsecond in `writable_until`, whose dates have whole milliseconds otherwise. A confirm
+ * The mark of a row that has terms: microseconds in `writable_until`, whose dates have whole milliseconds otherwise. A confirm
  * of any version carries it along. So rows without terms cost a comparison, and those of `terms` are read for marked rows only.
  *
- * A pending row is marked if its attempt has terms, and an active one if it is temporary. History never is.
+ * A pending row is marked if its attempt has terms: by one microsecond if its object will be temporary, by two if its bytes will
+ * be checked, by three for both. An active one is marked if it is temporary. History never is.
  */
 
 /** Whether a row is marked. A missing row is not. */
 export const isMarked = (row: string) => `${row}.writable_until <> ${row}.writable_until::timestamptz(3)`
 
-export const marked = (date: string) => `${date}::timestamptz(3) + interval '1 microsecond'`
 export const unmarked = (date: string) => `${date}::timestamptz(3)`
+const markedBy = (microseconds: string) => (date: string) =>
+  `${unmarked(date)} + interval '${microseconds} microseconds'`
+export const markedTemporary = markedBy('1')
+export const markedChecked = markedBy('2')
+export const markedBoth = markedBy('3')
+
+const writable = (row: string) => `${row}.writable_until`
+/** Whether the bytes of a pending row are to be checked. */
+export const isChecked = (row: string) => `${writable(row)} >= ${markedChecked(writable(row))}`
+/** Whether all terms of a pending row are its check. */
+export const isOnlyChecked = (row: string) => `${writable(row)} = ${markedChecked(writable(row))}`
+/** Whether all terms of a pending row are the end of its object. */
+export const isOnlyTemporary = (row: string) => `${writable(row)} = ${markedTemporary(writable(row))}`
 
 /** Whether the bytes of a pending row have arrived and are being checked. */
 export const hasArrived = (row: string) => `${row}.confirmed_at IS NOT NULL`

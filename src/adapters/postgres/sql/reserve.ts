@@ -1,6 +1,6 @@
 import { ARGUMENTS, parameters } from './arguments.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
-import { hasArrived, marked, readEnd } from './marks.js'
+import { hasArrived, markedBoth, markedChecked, markedTemporary, readEnd } from './marks.js'
 import { objectText } from './rows.js'
 import {
   changeOf,
@@ -44,7 +44,12 @@ export const insertAttempts = (valueOf: ValueOf, from = '') => `
       ${ATTEMPT_COLUMNS.join(', ')}, attempt_id, status, created_at, updated_at, writable_until)
     SELECT
       ${ATTEMPT_COLUMNS.map(valueOf).join(', ')}, ${valueOf('id')}, 'pending', ${valueOf('now')}, ${valueOf('now')},
-      CASE WHEN ${hasTerms(valueOf)} THEN ${marked(valueOf('expires_at'))} ELSE ${valueOf('expires_at')} END
+      CASE
+        WHEN ${valueOf('check_seconds')} IS NOT NULL AND ${valueOf('temporary_seconds')} IS NOT NULL THEN ${markedBoth(valueOf('expires_at'))}
+        WHEN ${valueOf('check_seconds')} IS NOT NULL THEN ${markedChecked(valueOf('expires_at'))}
+        WHEN ${valueOf('temporary_seconds')} IS NOT NULL THEN ${markedTemporary(valueOf('expires_at'))}
+        ELSE ${valueOf('expires_at')}
+      END
     ${from}`
 
 const argument: ValueOf = (name) => `p_${name}`

@@ -1,7 +1,7 @@
 import { ADOPT, ADOPT_BATCH } from './adopt.js'
 import { SCOPE_WRITE, WRITE_BATCH } from './batch.js'
 import { RELEASE, REMOVE, SET_UPLOAD_ID, TRANSFER, UPDATE } from './change.js'
-import { CONFIRM } from './confirm.js'
+import { BEGIN_CHECK, CONFIRM } from './confirm.js'
 import { CONTINUE_EVENTS, DELIVER_EVENTS, RECORD_CHECK, RECORD_EVENT } from './events.js'
 import { LIST_DUE_LEFTOVERS, LIST_EXPIRED, LIST_SCOPES, LIST_STORED } from './list-functions.js'
 import { IS_REFERENCED, PURGE_DELETED, PURGE_EXPIRED } from './purge.js'
@@ -50,6 +50,7 @@ export const SCHEMA: Schema = {
     REFUSAL,
     END_OF,
     RESERVE,
+    BEGIN_CHECK,
     CONFIRM,
     WRITE_BATCH,
     SET_UPLOAD_ID,

@@ -1,5 +1,6 @@
 import { REJECTION_SECONDS } from '../../../core/store/inputs/index.js'
 import { ARGUMENTS, parameters } from './arguments.js'
+import { recordCheck } from './events.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { hasArrived, readEnd } from './marks.js'
 import { objectText } from './rows.js'
@@ -33,8 +34,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   IF p.id IS NULL OR p.id <> p_id OR p.scope <> p_scope OR NOT (${hasArrived('p')}) THEN
     RETURN;
   END IF;${readEnd('p', 'ends')}
-  DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;${leaveBehind('p')}
-  told := {schema}.record_check_v1('rejected', p_bucket, p_key, ${objectText('p', 'ends')}, NULL, p_reason, p_now);
+  DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;${leaveBehind('p')}${recordCheck({ type: 'rejected', object: objectText('p', 'ends'), previous: 'NULL', reason: 'p_reason' })}
   INSERT INTO {schema}.rejections (attempt_id, scope, bucket, key, rejected_at, reason)
   VALUES (p.id, p.scope, p_bucket, p_key, p_now, p_reason)
   ON CONFLICT (attempt_id) DO UPDATE SET scope = excluded.scope, bucket = excluded.bucket, key = excluded.key,
