@@ -47,6 +47,8 @@ export interface ServerEnvironment {
   readonly acceptChange?: AcceptChange | undefined
   /** The plugin that keeps records calls this after each change of an active object, so that its events are delivered. */
   readonly changed?: ((object: OwnedReference) => void) | undefined
+  /** The plugin that keeps records calls this with each object that a confirm of its own has replaced. It never rejects. */
+  readonly replaced?: ((object: StorageObject) => Promise<void>) | undefined
 }
 
 /** A server plugin. Its context becomes the property `id` of the server. */

@@ -2,7 +2,7 @@ import type { Endpoint } from '../core/http/endpoint.js'
 import { createHandler, type Handler } from '../core/http/handler.js'
 import type { InstalledPlugin, RecordKeeper, ServerPlugin } from '../core/plugin.js'
 import { createReport } from '../core/reporter.js'
-import type { OwnedReference } from '../core/store/records.js'
+import type { OwnedReference, StorageObject } from '../core/store/records.js'
 import { refusedPutReport } from './attempts/refused-puts.js'
 import { createClose, type Close } from './close.js'
 import { EventRunner } from './events/runner.js'
@@ -15,6 +15,7 @@ import { uploadRulesEndpoint } from './http/upload-rules.js'
 import { uploadEndpoints } from './http/uploads.js'
 import { serverPolicy, type S3ServerOptions, type ServerPolicy, checks } from './options.js'
 import { mapStorageErrors, storageSubtrees } from './storage.js'
+import { limitReplacedBytes } from './replaced-bytes.js'
 import { openRoutes } from './upload-routes/options.js'
 import { changesByRoute } from './upload-routes/changes.js'
 import { attachDependencies, type ServerDependencies } from './dependencies.js'
@@ -97,18 +98,27 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   let events: EventRunner | null = null
   const changed = (object: OwnedReference) => events?.changed(object)
   const acceptChange = changesByRoute(policy.routes)
+  const download = policy.download ?? {
+    urlSecondsOf: () => DEFAULT_URL_SECONDS,
+    maxSeconds: DEFAULT_URL_SECONDS,
+    isByObject: false,
+  }
+  const limitReplaced = async (object: StorageObject) => {
+    try {
+      await limitReplacedBytes(records.objects, download, object, now())
+    } catch (error) {
+      report(error, { operation: 'download.expiresIn' })
+    }
+  }
+  const replaced = download.isByObject ? limitReplaced : undefined
   const installed = policy.plugins.map((plugin) => ({
     id: plugin.id,
-    ...plugin.install({ basePath, bucket, report, onOperation, now, changed, acceptChange }),
+    ...plugin.install({ basePath, bucket, report, onOperation, now, changed, replaced, acceptChange }),
   }))
   const records = recordsOf(installed)
   events =
     onEvent && new EventRunner({ store: records.objects, onEvent, handlerSeconds, report, now, waitUntil })
   const storage = mapStorageErrors(policy.storage)
-  const download = policy.download ?? {
-    urlSecondsOf: () => DEFAULT_URL_SECONDS,
-    maxSeconds: DEFAULT_URL_SECONDS,
-  }
   const uploadSeconds = policy.upload?.urlSeconds ?? DEFAULT_URL_SECONDS
   const dependencies: ServerDependencies = {
     ...{ storage, records, bucket, buckets, download, uploadSeconds, report, now, events },

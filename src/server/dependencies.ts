@@ -10,6 +10,8 @@ export interface DownloadLifetimes {
   /** Returns the lifetime of a URL in whole seconds. @throws StorageError `INTERNAL_ERROR` */
   readonly urlSecondsOf: (object: StorageObject) => number
   readonly maxSeconds: number
+  /** Whether objects differ in the lifetime of their URLs. */
+  readonly isByObject: boolean
 }
 
 /** The dependencies that a server's endpoints and jobs share. */

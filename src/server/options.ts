@@ -54,10 +54,11 @@ export type DownloadOptions = DeleteOptions &
     | {
         /**
          * Returns the lifetime for an object in seconds, at least 1, such as hours for a film: a player or a large download uses one
-         * URL to its end. `maxExpiresIn` cuts off what is longer.
+         * URL to its end. `maxExpiresIn` cuts off what is longer. Also called for an object that was replaced, whose bytes `cleanUp` keeps
+         * for so long.
          */
         readonly expiresIn: (object: StorageObject) => number
-        /** The longest lifetime in whole seconds, 1 to 604800. `cleanUp` keeps replaced bytes for this long. */
+        /** The longest lifetime in whole seconds, 1 to 604800. `cleanUp` keeps other bytes that may be read for this long. */
         readonly maxExpiresIn: number
       }
   )
@@ -230,13 +231,13 @@ function downloadOption(value: boolean | DownloadOptions | null | undefined): Do
   if (typeof expiresIn !== 'function') {
     const seconds = secondsOption('download.expiresIn', expiresIn)
     const maxSeconds = secondsOption('download.maxExpiresIn', maxExpiresIn ?? seconds, seconds)
-    return { guard: given.guard, urlSecondsOf: () => seconds, maxSeconds }
+    return { guard: given.guard, urlSecondsOf: () => seconds, maxSeconds, isByObject: false }
   }
   if (!maxExpiresIn)
     throw checks.error('download.maxExpiresIn must be set if download.expiresIn is a function.')
   const maxSeconds = secondsOption('download.maxExpiresIn', maxExpiresIn)
   const urlSecondsOf = (object: StorageObject) => boundedSeconds(expiresIn(copyObject(object)), maxSeconds)
-  return { guard: given.guard, urlSecondsOf, maxSeconds }
+  return { guard: given.guard, urlSecondsOf, maxSeconds, isByObject: true }
 }
 
 function boundedSeconds(seconds: unknown, max: number): number {

@@ -18,6 +18,12 @@ export const deferredLeftoverMutants: Mutants = {
     'all fields: have an effect on deferLeftover',
     SCRIPTS.aboutRemoving,
   ],
+  'ignores readableUntil when it puts off a leftover': [
+    driverInput('deferLeftover', (command) => ({ ...command, readableUntil: null })),
+    `${DEFER}: sets readableUntil if it is given, for a leftover that it puts off`,
+    'all fields: have an effect on deferLeftover',
+    SCRIPTS.aboutRemoving,
+  ],
   'gives a leftover to every run that has read it while it was due': [
     driverCall('deferLeftover', async ({ dueBefore, ...command }, driver) => {
       const leftovers = await driver.listLeftovers({ scope: null, limit: 1000, after: null })

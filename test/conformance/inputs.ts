@@ -173,6 +173,7 @@ export const INPUTS = {
     attemptId: required(types.attemptId, choices.leftoverAttempt),
     until: required(types.date, choices.until),
     dueBefore: optional(types.date, rarely(choices.dueBefore)),
+    readableUntil: optional(types.date, rarely(choices.until)),
   },
   forgetLeftover: { attemptId: required(types.attemptId, choices.leftoverAttempt) },
   purgeDeleted: {

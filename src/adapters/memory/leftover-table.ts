@@ -66,10 +66,10 @@ export class LeftoverTable {
   }
 
   /** Sets when a leftover is due, unless that is after `dueBefore`. Returns whether there was such a leftover. */
-  defer({ attemptId, until, dueBefore }: DeferLeftoverCommand): boolean {
+  defer({ attemptId, until, dueBefore, readableUntil }: DeferLeftoverCommand): boolean {
     const leftover = this.#byAttempt.get(attemptId)
     if (!leftover || isAfter(leftover.dueAt, dueBefore)) return false
-    this.set({ ...leftover, dueAt: until })
+    this.set({ ...leftover, dueAt: until, readableUntil: readableUntil ?? leftover.readableUntil })
     return true
   }
 

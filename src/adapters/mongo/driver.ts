@@ -175,10 +175,10 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
 
     listLeftovers: (query) => read(listLeftovers(query)),
     listDueLeftovers: (query) => read(listDueLeftovers(query)),
-    deferLeftover: ({ attemptId, until, dueBefore }) =>
+    deferLeftover: ({ attemptId, until, dueBefore, readableUntil }) =>
       inTransaction(async ({ session }) => {
         const leftover = { _id: attemptId, ...(dueBefore && { dueAt: { $not: { $gt: dueBefore } } }) }
-        const change = { $set: { dueAt: until } }
+        const change = { $set: { dueAt: until, ...(readableUntil && { readableUntil }) } }
         const { matchedCount } = await namespace.leftovers.updateOne(leftover, change, { session })
         return matchedCount > 0
       }),

@@ -67,8 +67,9 @@ export function createLeftoverMethods(
     },
 
     // With `dueBefore`, a repeat after a lost response returns `false`. The leftover is due again by `until`.
-    async deferLeftover({ attemptId, until, dueBefore }) {
-      const values = [attemptId, until.toISOString(), dueBefore?.toISOString() ?? null]
+    async deferLeftover({ attemptId, until, dueBefore, readableUntil }) {
+      const dates = [until, dueBefore, readableUntil].map((date) => date?.toISOString() ?? null)
+      const values = [attemptId, ...dates]
       const [row] = await idempotent(writes.deferLeftover, values)
       if (!row) return false
       const scopes = row[0] == null ? [] : [row[0]]

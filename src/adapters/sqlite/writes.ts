@@ -59,7 +59,7 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
   )
   const forget = connection.statement('DELETE FROM {leftovers} WHERE attempt_id = :attemptId')
   const defer = connection.statement(
-    `UPDATE {leftovers} SET due_at = :until
+    `UPDATE {leftovers} SET due_at = :until, readable_until = coalesce(:readableUntil, readable_until)
       WHERE attempt_id = :attemptId AND (:dueBefore IS NULL OR due_at <= :dueBefore)`,
   )
   const expired = dateOrdered(connection, {
@@ -214,8 +214,8 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
       }),
 
     forgetLeftover: (attemptId) => connection.write(() => forget.run({ attemptId }) > 0),
-    deferLeftover: ({ attemptId, until, dueBefore }) =>
-      connection.write(() => defer.run({ attemptId, until, dueBefore }) > 0),
+    deferLeftover: ({ attemptId, until, dueBefore, readableUntil }) =>
+      connection.write(() => defer.run({ attemptId, until, dueBefore, readableUntil }) > 0),
   } satisfies Partial<StoreDriver>
 }
 

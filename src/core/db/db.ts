@@ -149,7 +149,7 @@ export function db(options: DbOptions): DbPlugin {
     const { basePath, bucket } = environment
     const report = ownReport ?? environment.report
     const now = options.now ?? environment.now
-    const records = createRecordKeeper(options, report, environment.changed, now)
+    const records = createRecordKeeper(options, report, environment, now)
     const { fields, guard } = updateOptions(options.update)
     const steps = updateSteps(records, guard, environment.acceptChange, now)
     const endpoints = dbEndpoints(records, {

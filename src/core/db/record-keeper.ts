@@ -26,7 +26,7 @@ export type DbRecordKeeper = RecordKeeper &
 export function createRecordKeeper(
   options: DbOptions,
   report: Report,
-  changed: ServerEnvironment['changed'],
+  { changed, replaced: onReplaced }: Pick<ServerEnvironment, 'changed' | 'replaced'>,
   now: () => Date,
 ): DbRecordKeeper {
   const { client: objects, resolveScope } = options
@@ -53,9 +53,10 @@ export function createRecordKeeper(
     const confirmInFull = inFull(objects, 'confirm')
     if (confirmInFull) return confirmInFull(input)
     const { bucket, key, id } = input
-    const [pending, replaced] = hooks.onActivated
-      ? await Promise.all([objects.findPending({ bucket, key, id }), objects.findActive({ bucket, key })])
-      : [null, null]
+    const [pending, replaced] =
+      hooks.onActivated || onReplaced
+        ? await Promise.all([objects.findPending({ bucket, key, id }), objects.findActive({ bucket, key })])
+        : [null, null]
     return { row: await objects.confirm(input), isRepeat: pending === null, replaced }
   }
 
@@ -90,6 +91,7 @@ export function createRecordKeeper(
       const { row, isRepeat, replaced } = await confirm(input)
       // The hook of a repeated confirm has run already, and that of an arrived attempt runs once it is accepted.
       const isActivated = !isRepeat && row.status === 'active'
+      if (isActivated && replaced) await onReplaced?.(copyObject(replaced))
       if (isActivated) await callHook('onActivated', { object: row, replaced }, request)
       changed?.(row)
       return row

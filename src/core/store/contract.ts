@@ -337,7 +337,8 @@ export interface StorageObjectStore {
   forgetLeftover(input: inputs.ForgetLeftoverInput): Promise<boolean>
   /**
    * Puts a leftover off: until then, lists with `dueBefore` leave it out. Returns whether it exists. With `dueBefore`, only if it is
-   * in that list: of several runs that put it off past that date, exactly one gets `true`, and works on it.
+   * in that list: of several runs that put it off past that date, exactly one gets `true`, and works on it. `readableUntil` says when no
+   * download URL reads the bytes any more, for `cleanUp` to remove them then.
    *
    * @example
    * await store.deferLeftover({ attemptId, until: new Date(Date.now() + 3_600_000) })

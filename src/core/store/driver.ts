@@ -310,8 +310,9 @@ export interface StoreDriver {
    */
   listDueLeftovers(query: inputs.ListDueLeftoversQuery): Promise<Leftover[]>
   /**
-   * Sets the `dueAt` of the leftover of the attempt, unless it is after `dueBefore` (`null` matches any). Returns whether there was
-   * such a leftover. Of concurrent calls that put off a leftover past their `dueBefore`, exactly one MUST return `true`.
+   * Sets the `dueAt` of the leftover of the attempt and, unless it is `null`, its `readableUntil`. Changes neither if its `dueAt` is after
+   * `dueBefore` (`null` matches any). Returns whether there was such a leftover. Of concurrent calls that put off a leftover past their
+   * `dueBefore`, exactly one MUST return `true`.
    */
   deferLeftover(command: inputs.DeferLeftoverCommand): Promise<boolean>
   /**

@@ -119,7 +119,10 @@ export interface Leftover extends ObjectReference {
   readonly writableUntil: Date
   /** When the leftover is next worth a look, as `deferLeftover` stored it. `null` until then. */
   readonly dueAt: Date | null
-  /** The `temporaryUntil` of the object when it was replaced or removed. No later download URL reads the bytes. `null`: it had none. */
+  /**
+   * When the last download URL of the bytes is over: the `temporaryUntil` that the object had when it was replaced or removed, or what
+   * `deferLeftover` has set. `null`: neither.
+   */
   readonly readableUntil: Date | null
 }
 

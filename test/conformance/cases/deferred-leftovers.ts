@@ -36,6 +36,21 @@ export const deferredLeftoverCases: CaseGroup = {
       same(await take(clock.in(2 * HOUR), null), true, 'without')
     },
 
+    'sets readableUntil if it is given, for a leftover that it puts off': async (given) => {
+      const { store, clock } = given
+      const [leftover, other] = await released(given, 2)
+      const readableUntil = clock.in(HOUR)
+      const dueAt = clock.now()
+      await store.deferLeftover({ ...leftover!, until: dueAt, readableUntil })
+      const deferred = { ...leftover, dueAt, readableUntil }
+      same(await given.leftovers(), [deferred, other], 'with it')
+      await store.deferLeftover({ attemptId: leftover!.attemptId, until: dueAt })
+      same(await given.leftovers(), [deferred, other], 'without it')
+      const early = { until: dueAt, readableUntil: dueAt, dueBefore: new Date(dueAt.getTime() - 1) }
+      same(await store.deferLeftover({ ...leftover!, ...early }), false, 'of one that is not due')
+      same(await given.leftovers(), [deferred, other], 'of one that is not due')
+    },
+
     'gives a leftover that is due to one of several calls': async (given) => {
       const { store, clock } = given
       const { attemptId } = (await released(given, 1))[0]!

@@ -371,9 +371,9 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       attemptId: ANOTHER_ID,
       until: ({ clock }) => ({ until: clock.in(SECOND) }),
       dueBefore: ({ clock }) => ({ dueBefore: clock.in(-HOUR) }),
+      readableUntil: ({ clock }) => ({ readableUntil: clock.in(HOUR) }),
     },
-    afterwards: async ({ store, clock }, key) =>
-      (await store.listLeftovers({ dueBefore: clock.in(HOUR) })).filter((item) => item.key.startsWith(key)),
+    afterwards: async (given, key) => (await given.leftovers()).filter((item) => item.key.startsWith(key)),
   },
   forgetLeftover: {
     prepare: async (given, key) => ({ attemptId: (await leftover(given, key))['attemptId'] }),

@@ -54,11 +54,16 @@ export class UpkeepModel extends UploadModel {
   deferLeftover(input: DeferLeftoverInput): Expected<boolean> {
     const bad = badFields('deferLeftover', input, this.now())
     if (bad.length > 0) return invalid(...bad)
-    const { attemptId, until, dueBefore } = input
+    const { attemptId, until, dueBefore, readableUntil } = input
     const isMeant = ({ dueAt, ...each }: Leftover) =>
       each.attemptId === attemptId && (dueBefore == null || dueAt === null || dueAt <= dueBefore)
     const isThere = this.leftovers.some(isMeant)
-    this.leftovers = this.leftovers.map((each) => (isMeant(each) ? { ...each, dueAt: until } : each))
+    const deferred = (each: Leftover) => ({
+      ...each,
+      dueAt: until,
+      readableUntil: readableUntil ?? each.readableUntil,
+    })
+    this.leftovers = this.leftovers.map((each) => (isMeant(each) ? deferred(each) : each))
     return ok(isThere)
   }
 

@@ -1,8 +1,9 @@
-import type { ObjectStorage } from '@svc/db'
+import type { ObjectStorage, StorageObject } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE, SECOND } from '../../conformance/clock.js'
 import { withoutMultipart } from './multipart/in-parts.js'
 import {
+  around,
   cleanUpItems,
   beginAndPut,
   bytesOfSize,
@@ -78,8 +79,8 @@ describe('cleanUp of leftovers', () => {
     expect(new Set(outcomesOf(leftovers))).toEqual(new Set(['forgotten']))
   })
 
-  it.each([{ expiresIn: 2 * 3600 }, { expiresIn: () => 60, maxExpiresIn: 2 * 3600 }])(
-    'keeps replaced bytes for the lifetime of a download URL: %o',
+  it.each([{ expiresIn: 2 * 3600 }, { expiresIn: 60, maxExpiresIn: 2 * 3600 }])(
+    'keeps replaced bytes for the longest lifetime of a download URL: %o',
     async (download) => {
       const service = startService({ routes: overwriting, download })
       const caller = service.as('user:1')
@@ -89,7 +90,7 @@ describe('cleanUp of leftovers', () => {
       expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['waiting'])
       service.clock.advance(2 * HOUR - 1)
       expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
-      if (typeof download.expiresIn === 'number') {
+      if (!download.maxExpiresIn) {
         const response = await caller.handler(new Request(url))
         expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3, 1))
       }
@@ -99,6 +100,78 @@ describe('cleanUp of leftovers', () => {
       expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
     },
   )
+
+  describe('with a lifetime of download URLs for each object', () => {
+    const download = {
+      expiresIn: ({ contentType }: StorageObject) => (contentType === 'video/mp4' ? 2 * 3600 : 60),
+      maxExpiresIn: 7 * 24 * 3600,
+    }
+    const film = { contentType: 'video/mp4' }
+
+    it('keeps the bytes of a replaced object for a minute more than its own lifetime', async () => {
+      const service = startService({ routes: overwriting, download })
+      const caller = service.as('user:1')
+      await caller.upload(film, 1)
+      const { url } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
+      for (let version = 2; version <= 51; version++) await caller.upload({}, version)
+      const { url: urlOfText } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
+      await caller.upload(film, 52)
+      expect(new Set(outcomesOf((await cleanUpItems(service.s3)).leftovers))).toEqual(new Set(['waiting']))
+
+      service.clock.advance(2 * MINUTE - 1)
+      expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
+      service.clock.advance(1)
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(Array(50).fill('removed'))
+      expect((await caller.handler(new Request(urlOfText))).ok).toBe(false)
+
+      service.clock.advance(2 * HOUR - 2 * MINUTE - 1)
+      const response = await caller.handler(new Request(url))
+      expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3, 1))
+      service.clock.advance(MINUTE)
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).not.toContain('removed')
+      service.clock.advance(1)
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toContain('removed')
+      service.clock.advance(2 * HOUR)
+      await cleanUpItems(service.s3)
+      expect(await service.objects.listLeftovers()).toEqual([])
+      expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 52))
+      expect(service.reported).toEqual([])
+    })
+
+    it('does so where the application has wrapped confirm', async () => {
+      const service = startService({ routes: overwriting, download })
+      around(service.objects, 'confirm', (call) => (input) => call(input))
+      const caller = service.as('user:1')
+      await caller.upload({}, 1)
+      await caller.upload({}, 2)
+      service.clock.advance(2 * MINUTE)
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
+    })
+
+    it('keeps them for the longest lifetime if the function fails, which is reported', async () => {
+      const service = startService({ routes: overwriting, download: { ...download, expiresIn: () => NaN } })
+      const caller = service.as('user:1')
+      await caller.upload({}, 1)
+      await caller.upload({}, 2)
+      expect(await service.reportedBy('download.expiresIn')).toMatchObject([{ code: 'INTERNAL_ERROR' }])
+      service.clock.advance(7 * DAY - 1)
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['waiting'])
+      service.clock.advance(1)
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
+    })
+
+    it('keeps them until a minute after the end of a temporary object, if that is sooner', async () => {
+      const service = startService({
+        routes: { docs: { ...overwriting.docs, temporarySeconds: 30 } },
+        download,
+      })
+      const caller = service.as('user:1')
+      await caller.upload(film, 1)
+      await caller.upload({}, 2)
+      const [leftover] = await service.objects.listLeftovers()
+      expect(leftover?.readableUntil).toEqual(service.clock.in(30 * SECOND))
+    })
+  })
 
   it('keeps replaced bytes of temporary objects until a minute after their end', async () => {
     const drafts = { docs: { key: () => 'report', overwrite: true, temporarySeconds: 3600 } }

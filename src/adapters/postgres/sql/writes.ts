@@ -47,7 +47,7 @@ export const WRITES = {
   ]),
   forgetLeftover: 'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',
   // Returns the scope, whose marks it lowers.
-  deferLeftover: `UPDATE {schema}.leftovers l SET due_at = $2
+  deferLeftover: `UPDATE {schema}.leftovers l SET due_at = $2, readable_until = coalesce($4::timestamptz, l.readable_until)
      WHERE l.attempt_id = $1 AND ($3::timestamptz IS NULL OR l.due_at <= $3) RETURNING l.scope`,
 }
 

@@ -89,6 +89,8 @@ const DEFER_LEFTOVER = {
   until: date,
   /** Only if the leftover is in the list with this `dueBefore`. So one of several runs can take it. */
   dueBefore: optional(date),
+  /** When the last download URL of the bytes is over. Default: unchanged. */
+  readableUntil: optional(date),
 }
 export interface DeferLeftoverInput extends InputOf<typeof DEFER_LEFTOVER> {}
 export interface DeferLeftoverCommand extends ReadOf<typeof DEFER_LEFTOVER> {}
