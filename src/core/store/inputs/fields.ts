@@ -190,11 +190,10 @@ export function item<Item>() {
       const { own, known } = namesIn(list)
       const unknown = unknownName(given, known)
       if (unknown !== null) throw unknownField(unknown, own, `${name}.`)
-      const values = Object.keys(list).map((field) => [
-        field,
-        list[field]!.read(given[field], `${name}.${field}`, now),
-      ])
-      return Object.fromEntries(values) as ReadOf<List>
+      // Not `Object.fromEntries`, which takes a microsecond more: a call may name a hundred objects.
+      const values: Record<string, unknown> = {}
+      for (const field in list) values[field] = list[field]!.read(given[field], `${name}.${field}`, now)
+      return values as ReadOf<List>
     },
   })
 }
