@@ -36,6 +36,8 @@ export default defineConfig(
       'dist/',
       'coverage/',
       'node_modules/',
+      'site/.vitepress/.temp/',
+      'site/dist/',
       'test/package/applications/typescript/',
       '**/front-ends/app/',
     ],
