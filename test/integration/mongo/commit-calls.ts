@@ -36,27 +36,28 @@ const counted = (
   onOne: CommitType = 'singleShard',
 ): CommitCall => ({ name, onTwo, call, prepare, onOne })
 
-const reserve = (store: StorageObjectStore, { scope, at, id }: Place, more: object = {}) =>
+const reserveWith = (store: StorageObjectStore, { scope, at, id }: Place, more: object) =>
   store.reserve({
     ...{ scope, ...at, id, storageKey: id, declaredSize: 5, expiresAt: new Date('2100-01-01') },
     ...more,
   })
+const reserve: Call = (store, place) => reserveWith(store, place, {})
 const CHECKED = { checkSeconds: 3600 }
-const activate = async (store: StorageObjectStore, place: Place, more: object = {}) => {
-  await reserve(store, place, more)
+const uploadWith = async (store: StorageObjectStore, place: Place, more: object) => {
+  await reserveWith(store, place, more)
   await store.confirm({ ...place.at, scope: place.scope, size: 5 })
 }
-const temporary = (store: StorageObjectStore, place: Place) =>
-  activate(store, place, { temporarySeconds: 3600 })
-const removed = async (store: StorageObjectStore, place: Place) => {
-  await activate(store, place)
+const activate: Call = (store, place) => uploadWith(store, place, {})
+const temporary: Call = (store, place) => uploadWith(store, place, { temporarySeconds: 3600 })
+const removed: Call = async (store, place) => {
+  await uploadWith(store, place, {})
   await store.remove({ ...place.at, scope: place.scope })
 }
 
 export const COMMIT_CALLS: readonly CommitCall[] = [
   counted('reserve', 'twoPhaseCommit', reserve),
   counted('reserve that is refused', 'readOnly', (store, place) =>
-    reserve(store, place, { quota: { maxBytes: 1 } }).catch(() => null),
+    reserveWith(store, place, { quota: { maxBytes: 1 } }).catch(() => null),
   ),
   counted(
     'confirm',
@@ -94,13 +95,13 @@ export const COMMIT_CALLS: readonly CommitCall[] = [
     'confirm that marks an arrival',
     'twoPhaseCommit',
     (store, { at, scope }) => store.confirm({ ...at, scope, size: 6 }),
-    (store, place) => reserve(store, place, CHECKED),
+    (store, place) => reserveWith(store, place, CHECKED),
   ),
   counted(
     'reject',
     'twoPhaseCommit',
     (store, { at, id }) => store.reject({ ...at, id }),
-    (store, place) => activate(store, place, CHECKED),
+    (store, place) => uploadWith(store, place, CHECKED),
   ),
   counted(
     'endTemporary',

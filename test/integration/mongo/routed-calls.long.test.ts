@@ -202,7 +202,8 @@ describe.skipIf(routerReason !== '')(`calls through mongos${routerReason}`, () =
               })
             const delayed = adopt(reader, 'delayed')
             await entered()
-            expect([(await adopt(writer, 'quick')).known, (await delayed).known]).toEqual([false, true])
+            const both = [await adopt(writer, 'quick'), await delayed]
+            expect(both.filter(({ known }) => !known)).toHaveLength(1)
           }
           expect(await writer.checkUsage()).toEqual([])
         },
@@ -228,9 +229,12 @@ describe.skipIf(routerReason !== '')(`calls through mongos${routerReason}`, () =
                 if (found.length !== 1 || found[0] !== id) flaws.push({ at, found })
               }
             })
-            await write
-            isOver = true
-            await Promise.all(reading)
+            try {
+              await write
+            } finally {
+              isOver = true
+              await Promise.all(reading)
+            }
           }
           await during(writer.confirm({ ...at, id, scope, size: 5 }), [
             list,
