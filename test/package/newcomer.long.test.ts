@@ -1,11 +1,11 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { blocksOf } from '../integration/readme/documents.js'
 import { findServer } from '../servers/found-server.js'
 import { POSTGRES } from '../servers/postgres.js'
 import { findEnvironment } from './environments.js'
-import { packPackage, temporaryFolder } from './packed-package.js'
+import { linkPackages, packPackage, temporaryFolder } from './packed-package.js'
 import { runProgram, startServerOnPort } from './programs.js'
 
 const { path, skipped } = await findEnvironment('newcomer')
@@ -22,6 +22,13 @@ function writeSnippets(folder: string, document: string): void {
     // For applications that have these packages.
     if (!name.startsWith('existing-')) writeFileSync(join(folder, name), code)
   }
+}
+
+/** Lists the objects of a user who is signed in as either document wants it. */
+async function listOf(url: string) {
+  const headers = { 'x-user': 'ann', authorization: 'Bearer secret-of-ann' }
+  const response = await fetch(`${url}/api/s3/db/objects`, { headers })
+  return [response.status, await response.json()] as const
 }
 
 describe.skipIf(path === null)(`an empty folder with the snippets${skipped}`, () => {
@@ -47,6 +54,8 @@ describe.skipIf(path === null)(`an empty folder with the snippets${skipped}`, ()
       }
       // Copies, because TypeScript can't name types of links in declarations.
       cpSync(join(path!, 'node_modules'), join(folder, 'node_modules'), copied)
+      // The repository's own, because npm would compile it again.
+      linkPackages(folder, ['better-sqlite3', '@types/better-sqlite3'])
       writeSnippets(folder, document)
     })
 
@@ -57,10 +66,17 @@ describe.skipIf(path === null)(`an empty folder with the snippets${skipped}`, ()
       const variables = { DATABASE_URL: postgres.url }
       const server = await startServerOnPort(folder, () => variables, tool('tsx'), 'server.ts')
       onTestFinished(server.stop)
-      const headers = { 'x-user': 'ann', authorization: 'Bearer secret-of-ann' }
-      const list = await fetch(`${server.url}/api/s3/db/objects`, { headers })
-      expect([list.status, await list.json()]).toEqual([200, { objects: [] }])
+      expect(await listOf(server.url)).toEqual([200, { objects: [] }])
     })
+  })
+
+  it('serves with SQLite in place of Postgres', async () => {
+    const folder = join(parent, 'docs-getting-started-md')
+    renameSync(join(folder, 'sqlite-s3.ts'), join(folder, 's3.ts'))
+    const tsx = join(path!, 'node_modules', '.bin', 'tsx')
+    const server = await startServerOnPort(folder, () => ({}), tsx, 'server.ts')
+    onTestFinished(server.stop)
+    expect(await listOf(server.url)).toEqual([200, { objects: [] }])
   })
 
   it('runs the tests', async () => {
