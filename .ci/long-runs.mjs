@@ -66,7 +66,6 @@ const TOUCHED = [
   { path: 'test/conformance/', runs: ['test/conformance-runs'] },
   { path: 'test/package/applications/servers/', runs: SERVERS },
   { path: 'examples/demo/', runs: ['test/browser/demo-restart'] },
-  { path: 'site/', runs: ['test/browser/site.'] },
   // Four development servers, too long for a part of the source: a change of the client or of URLs waits for the night.
   { path: 'test/package/applications/front-ends/', runs: ['test/package/front-ends'] },
 ]

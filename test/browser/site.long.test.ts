@@ -21,8 +21,10 @@ const PAGES = [
   '/docs/getting-started.html',
   '/CHANGELOG.html',
   '/reference/',
+  '/reference/db/',
   '/reference/db/functions/createS3Server.html',
   '/reference/db/interfaces/StorageObjectStore.html',
+  '/reference/db/interfaces/DbOptions.html',
 ]
 
 beforeAll(async () => {
