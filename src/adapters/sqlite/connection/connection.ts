@@ -184,7 +184,7 @@ export class Connection {
 
   #trust(): void {
     const [[mode] = []] = this.query('PRAGMA journal_mode')
-    this.#hasLog = mode === 'wal' || mode === 'memory'
+    this.#hasLog = mode === 'wal'
     this.#trustedUntil = performance.now() + TRUST_MILLISECONDS
   }
 
