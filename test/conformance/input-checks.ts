@@ -16,8 +16,11 @@ function checkedFields(method: MethodName): Record<string, CheckedField> {
   return atKey ? { ...REFERENCE, ...fields } : fields
 }
 
-/** The calls that ignore fields of a record only in a whole row, because one of them alone looks like a filter. */
-const PURGES: readonly MethodName[] = ['purgeExpired', 'purgeDeleted']
+/** The calls that ignore fields of a record only beside these, because one of the others alone looks like a filter. */
+const BOUNDS: { readonly [Method in MethodName]?: readonly string[] } = {
+  purgeExpired: ['id', 'scope'],
+  purgeDeleted: ['id'],
+}
 
 /** The calls that take a whole leftover. */
 const OF_LEFTOVERS: readonly MethodName[] = ['deferLeftover', 'forgetLeftover']
@@ -44,7 +47,8 @@ export function badFields(method: MethodName, input: unknown, now: Date): string
   if (typeof given !== 'object' || given === null) return ['input']
   const values = given as Record<string, unknown>
   const { own, known } = fieldNamesOf(method)
-  const accepted = PURGES.includes(method) && values['id'] == null ? own : known
+  const isBounded = (BOUNDS[method] ?? []).every((name) => values[name] != null)
+  const accepted = isBounded ? known : own
   const unknown = Object.keys(values).filter((name) => !accepted.includes(name) && values[name] != null)
   const isLeftOut = (name: string, { refusesNull }: CheckedField) =>
     (refusesNull === true && !(name in values)) ||

@@ -154,7 +154,7 @@ function limitsOf(result: Quota | null): QuotaLimits | null {
   return { maxBytes: maxBytes ?? null, maxFiles: maxFiles ?? null }
 }
 
-/** Finds what would mean "unlimited" by mistake: a name that is nearly that of a limit, or other fields alone. */
+/** Finds what would mean "unlimited" by mistake: a name that is nearly that of a limit, or no limit at all. */
 function misspeltLimit(result: Quota): string | null {
   const others = Object.entries(result).filter(([name, value]) => !QUOTA_NAMES.has(name) && value != null)
   for (const [name] of others) {
@@ -162,5 +162,5 @@ function misspeltLimit(result: Quota): string | null {
     if (meant !== null) return `${RESULT} must have ${meant} instead of ${shown(name)}`
   }
   const hasLimit = result.maxBytes !== undefined || result.maxFiles !== undefined
-  return others.length === 0 || hasLimit ? null : `${RESULT} must have maxBytes or maxFiles, if only as null`
+  return hasLimit ? null : `${RESULT} must have maxBytes or maxFiles, if only as null`
 }

@@ -155,7 +155,7 @@ export function createStore(driver: StoreDriver, options?: CreateStoreOptions | 
     async listLeftovers(input) {
       return inputs.namesDueBefore(input)
         ? driver.listDueLeftovers(readQuery(inputs.LIST_DUE_LEFTOVERS, input))
-        : driver.listLeftovers(readQuery(inputs.LIST_LEFTOVERS, input ?? {}))
+        : driver.listLeftovers(inputs.listLeftoversQuery(input))
     },
 
     deferLeftover: async (input) => driver.deferLeftover(inputs.deferLeftoverCommand(input)),

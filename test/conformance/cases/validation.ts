@@ -161,6 +161,9 @@ export const validationCases: CaseGroup = {
         ]
         for (const purge of purges) await refused(purge, 'VALIDATION_ERROR', { field })
       }
+      // It would purge every scope.
+      const ofOne = { ['id' as string]: given.newId() }
+      await refused(() => store.purgeExpired(ofOne), 'VALIDATION_ERROR', { field: 'id' })
       same(await stateOf(given), before, 'the state after the refused calls')
     },
 

@@ -32,7 +32,9 @@ export interface PurgeExpiredInput extends InputOf<typeof PURGE_EXPIRED> {}
 export interface PurgeExpiredCommand extends CommandOf<typeof PURGE_EXPIRED> {}
 
 export function purgeExpiredCommand(input: PurgeExpiredInput | undefined, now: Date): PurgeExpiredCommand {
-  refuseFilters(PURGE_EXPIRED, input ?? {})
+  const given = checkObject('input', input ?? {})
+  // The scope of a whole row bounds the purge, which knows no single reservation.
+  if (!isGiven(given['id']) || !isGiven(given['scope'])) refuseOthers(PURGE_EXPIRED, given)
   return untilNow(readCommand(PURGE_EXPIRED, input ?? {}, now), now)
 }
 
@@ -55,7 +57,7 @@ function untilNow<Query extends { readonly before: Date }>(query: Query, now: Da
 
 const LEFTOVERS = { scope: optional(text('scope')), ...PAGE }
 
-export const LIST_LEFTOVERS = {
+const LIST_LEFTOVERS = {
   ...LEFTOVERS,
   /** The last item of the previous page. */
   after: position<Pick<Leftover, 'since' | 'attemptId'>>()({ since: date, attemptId }),
@@ -80,7 +82,13 @@ export interface ListDueLeftoversQuery extends ReadOf<typeof LIST_DUE_LEFTOVERS>
 export type ListLeftoversInput = ListAllLeftoversInput | ListDueLeftoversInput
 
 export function namesDueBefore(input: ListLeftoversInput | undefined): input is ListDueLeftoversInput {
-  return input?.dueBefore !== undefined && input.dueBefore !== null
+  return isGiven(input?.dueBefore)
+}
+
+export function listLeftoversQuery(input: ListAllLeftoversInput | undefined): ListLeftoversQuery {
+  // The call has both lists.
+  refuseUnknown(LIST_DUE_LEFTOVERS, input ?? {})
+  return readFields(LIST_LEFTOVERS, input ?? {}, NO_TIME)
 }
 
 const DEFER_LEFTOVER = {
@@ -145,24 +153,23 @@ export interface PurgeDeletedCommand extends ReadOf<typeof PURGE_DELETED> {
 }
 
 export function purgeDeletedCommand(input: PurgeDeletedInput): PurgeDeletedCommand {
-  refuseFilters(PURGE_DELETED, input)
-  return namesId(input)
-    ? readQuery(PURGE_DELETED_BY_ID, input)
-    : { id: null, ...readQuery(PURGE_DELETED, input) }
+  const given = checkObject('input', input)
+  if (namesId(input)) return readQuery(PURGE_DELETED_BY_ID, input)
+  refuseOthers(PURGE_DELETED_BY_ID, given)
+  return { id: null, ...readQuery(PURGE_DELETED, input) }
 }
 
 function namesId(input: PurgeDeletedInput): input is PurgeDeletedByIdInput {
-  return input.id !== undefined && input.id !== null
+  return isGiven(input.id)
 }
 
-/**
- * Refuses a field of a record that a purge doesn't have, unless the input is a whole row: `bucket` alone would be a filter that is
- * ignored, and the purge would delete too much.
- */
-function refuseFilters(list: Fields, input: unknown): void {
-  const given = checkObject('input', input)
-  if (given['id'] !== undefined && given['id'] !== null) return
+/** Refuses fields of a record as well: `bucket` alone would be a filter that is ignored, and the purge would delete too much. */
+function refuseOthers(list: Fields, given: Readonly<Record<string, unknown>>): void {
   const { own } = namesIn(list)
   const name = unknownName(given, own)
   if (name !== null) throw unknownField(name, own)
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
 }
