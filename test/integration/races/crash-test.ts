@@ -13,8 +13,6 @@ export interface CrashTest {
   /** Run one after the other with the ids of the processes, each after `callsBetween` more calls have succeeded in every process. */
   readonly outages: Iterable<(processes: readonly number[]) => Promise<void>>
   readonly callsBetween: number
-  /** Concurrent callers of each process. Default: 16. */
-  readonly callers?: number | undefined
   /** Inspects the database over a new connection. */
   readonly inspect: (
     use: (seen: { store: StorageObjectStore; violations: readonly unknown[] }) => Promise<void>,
@@ -28,14 +26,14 @@ export interface CrashTest {
 export async function expectNothingLost(
   test: CrashTest,
 ): Promise<{ readonly unavailable: readonly string[] }> {
-  const { connection, outages, callsBetween, callers = CRASH_CALLERS, inspect } = test
+  const { connection, outages, callsBetween, inspect } = test
   const expectInvariants = () =>
     inspect(async ({ store, violations }) => {
       expect(violations).toEqual([])
       await expectWithinQuotas(store)
     })
   const entry = new URL('./crash-worker.ts', import.meta.url)
-  const task = { callers, connection }
+  const task = { callers: CRASH_CALLERS, connection }
   const workers = await startWorkers<CrashTask, CrashReport>(entry, CRASH_PROCESSES, task)
   try {
     let rounds = 0
