@@ -57,6 +57,14 @@ function settle(page: Page, account: string | null = null): Promise<clientExport
   }, account)
 }
 
+/** The names of the attempts that pages work on. */
+function heldLocks(page: Page): Promise<unknown[]> {
+  return page.evaluate(async () => {
+    const { held = [] } = await navigator.locks.query()
+    return held.map(({ name }) => name)
+  })
+}
+
 export const keptUploads = (browser: () => Browser): void => {
   describe('an upload that was cut off', () => {
     const startSession = useBrowserSessions(browser)
@@ -111,6 +119,8 @@ export const keptUploads = (browser: () => Browser): void => {
       await context.setOffline(true)
       await page.evaluate(() => window.stopUpload())
       expect((await outcome)?.code).toBe('ABORTED')
+      // The call rejects at once. What it asks the server follows, and must fail before there is a network again.
+      await expect.poll(() => heldLocks(page)).toEqual([])
       await context.setOffline(false)
       expect(await server.usage()).toEqual(RESERVED)
       expect(await settle(page)).toEqual({ confirmed: 0, ended: 1, kept: 0 })
