@@ -85,7 +85,7 @@ export function writeMethods(connection: Connection, usages: ScopeUsages, events
   const usage = (scope: string) => usages.usage(scope)
 
   function liveRows({ bucket, key }: ObjectReference): LiveRows {
-    const found = rows.read(live.rows({ bucket, key }))
+    const found = live.rows({ bucket, key }).map((cells) => rows.read(cells))
     if (found.length === 0) return NOTHING_LIVE
     const rowOf = (status: string) => found.find((row) => row.status === status) ?? null
     return { active: rowOf('active'), pending: rowOf('pending') }
@@ -240,9 +240,8 @@ function rowWriter(connection: Connection) {
   const drop = connection.statement('DELETE FROM {objects} WHERE seq = :seq')
   /** By the columns that they set, as bits. */
   const updates = new Map<number, Statement>()
-  /** The rows that were read last, as they were read. Their cells end with the number of the row. */
-  let found: readonly (readonly [TrackedRow, Cells])[] = []
-  const cellsRead = (row: TrackedRow): Cells => found.find(([each]) => each === row)![1]
+  /** Rows as they were read. Their cells end with the number of the row. */
+  const cellsRead = new WeakMap<TrackedRow, Cells>()
 
   function updateOf(columns: number): Statement {
     const list = TRACKED_COLUMNS.filter((_, index) => (columns & (1 << index)) !== 0)
@@ -254,7 +253,7 @@ function rowWriter(connection: Connection) {
 
   /** Writes the cells in which a row differs from the one whose place it takes. */
   function update(before: TrackedRow, after: StorageObject): void {
-    const read = cellsRead(before)
+    const read = cellsRead.get(before)!
     const cells = cellsOf(
       after,
       after.metadata === before.metadata ? (read[METADATA] as string | null) : undefined,
@@ -273,10 +272,11 @@ function rowWriter(connection: Connection) {
   }
 
   return {
-    /** Reads the rows of a key, and remembers their cells. */
-    read(rows: readonly Cells[]): TrackedRow[] {
-      found = rows.map((cells) => [readTracked(cells), cells])
-      return found.map(([row]) => row)
+    /** Reads a row, and remembers its cells. */
+    read(cells: Cells): TrackedRow {
+      const row = readTracked(cells)
+      cellsRead.set(row, cells)
+      return row
     },
     drop: (seq: number) => void drop.run({ seq }),
     replace(gone: readonly TrackedRow[], come: readonly StorageObject[]): void {
@@ -284,7 +284,7 @@ function rowWriter(connection: Connection) {
       const successors = gone.map((row) => come.find(({ id }) => id === row.id))
       gone.forEach((row, index) => {
         const isLast = successors[index] === undefined || successors.indexOf(successors[index]) !== index
-        if (isLast) drop.runInOrder([cellsRead(row).at(-1)!])
+        if (isLast) drop.runInOrder([cellsRead.get(row)!.at(-1)!])
       })
       for (const row of come) {
         const index = successors.indexOf(row)

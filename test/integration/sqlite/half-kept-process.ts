@@ -2,7 +2,7 @@ import { runRaceWorker } from '@svc/db/conformance'
 import { sqliteAdapter } from '@svc/db/sqlite'
 import Database from 'better-sqlite3'
 
-// A broken store: `keep` changes one object after the other, each in a transaction of its own. The process dies after the first.
+// A broken store: its `keep` writes each object in a separate transaction, and the process dies after the first one.
 runRaceWorker((path) => {
   const store = sqliteAdapter(new Database(path))
   return {

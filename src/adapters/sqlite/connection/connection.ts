@@ -115,10 +115,10 @@ export class Connection {
       return body()
     }
     if (this.#options.join && this.isInTransaction()) return this.#joined(checked)
-    return this.#attempt(turnsOf(this.#database).writes, (isRepeat) => {
+    return this.#attempt(turnsOf(this.#database).writes, (hasWaited) => {
       this.#refuseForeignTransaction()
       // With a log, SQLite refuses a transaction that has read when it begins to write beside another writer. It does so at once.
-      if (!isRepeat && this.#isTrusted() && this.#hasLog) return this.#transaction(this.#begin, checked)
+      if (!hasWaited && this.#isTrusted() && this.#hasLog) return this.#transaction(this.#begin, checked)
       return this.#locked(() => {
         const result = checked()
         if (!this.#isTrusted()) this.#trust()
@@ -246,7 +246,7 @@ export class Connection {
     }
   }
 
-  #attempt<T>(turns: Turns, job: (isRepeat: boolean) => T): Promise<T> {
+  #attempt<T>(turns: Turns, job: (hasWaited: boolean) => T): Promise<T> {
     const result = turns.run(job, this.#failure)
     return isTurnOver() && this.#allowsOtherWork() ? afterOtherWork(result) : result
   }

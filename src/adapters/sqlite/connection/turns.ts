@@ -29,7 +29,7 @@ export class Turns {
    * Runs a job at once, or as soon as it can begin: then its argument is `true`. A job that throws {@link NotNow}, or what {@link isBusy},
    * has done nothing. Rejects with what `failureOf` makes of an error.
    */
-  run<T>(job: (isRepeat: boolean) => T, failureOf: (error: unknown) => Error): Promise<T> {
+  run<T>(job: (hasWaited: boolean) => T, failureOf: (error: unknown) => Error): Promise<T> {
     if (this.#waiting.length > 0) return this.#queue(job, failureOf)
     // Most jobs need no more than this, and a read costs little more than its promise.
     try {
@@ -39,7 +39,7 @@ export class Turns {
     }
   }
 
-  #queue<T>(job: (isRepeat: boolean) => T, failureOf: (error: unknown) => Error): Promise<T> {
+  #queue<T>(job: (hasWaited: boolean) => T, failureOf: (error: unknown) => Error): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const fail = (error: unknown) => reject(failureOf(error))
       const attempt = () => {

@@ -91,7 +91,7 @@ export const OBJECTS: Table = {
   },
   options: 'STRICT',
   indexes: [
-    // At most one of a key is active, and one pending.
+    // Writes keep at most one active and one pending row of a key.
     { name: 'objects_live', definition: `(bucket, key) WHERE ${LIVE}` },
     { name: 'objects_history', definition: `(bucket, key, id) WHERE ${HISTORY}` },
     { name: 'objects_id', definition: `(id) WHERE ${LIVE}` },
