@@ -47,7 +47,7 @@ export interface ServerEnvironment {
   readonly acceptChange?: AcceptChange | undefined
   /** The plugin that keeps records calls this after each change of an active object, so that its events are delivered. */
   readonly changed?: ((object: OwnedReference) => void) | undefined
-  /** The plugin that keeps records calls this with each object that a confirm of its own has replaced. It never rejects. */
+  /** The plugin that keeps records calls this after a confirm, with the object that it replaced. The promise never rejects. */
   readonly replaced?: ((object: StorageObject) => Promise<void>) | undefined
 }
 

@@ -2,7 +2,7 @@ import type { Endpoint } from '../core/http/endpoint.js'
 import { createHandler, type Handler } from '../core/http/handler.js'
 import type { InstalledPlugin, RecordKeeper, ServerPlugin } from '../core/plugin.js'
 import { createReport } from '../core/reporter.js'
-import type { OwnedReference, StorageObject } from '../core/store/records.js'
+import type { OwnedReference } from '../core/store/records.js'
 import { refusedPutReport } from './attempts/refused-puts.js'
 import { createClose, type Close } from './close.js'
 import { EventRunner } from './events/runner.js'
@@ -15,7 +15,7 @@ import { uploadRulesEndpoint } from './http/upload-rules.js'
 import { uploadEndpoints } from './http/uploads.js'
 import { serverPolicy, type S3ServerOptions, type ServerPolicy, checks } from './options.js'
 import { mapStorageErrors, storageSubtrees } from './storage.js'
-import { limitReplacedBytes } from './replaced-bytes.js'
+import { replacedBytesLimit } from './replaced-bytes.js'
 import { openRoutes } from './upload-routes/options.js'
 import { changesByRoute } from './upload-routes/changes.js'
 import { attachDependencies, type ServerDependencies } from './dependencies.js'
@@ -103,14 +103,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
     maxSeconds: DEFAULT_URL_SECONDS,
     isByObject: false,
   }
-  const limitReplaced = async (object: StorageObject) => {
-    try {
-      await limitReplacedBytes(records.objects, download, object, now())
-    } catch (error) {
-      report(error, { operation: 'download.expiresIn' })
-    }
-  }
-  const replaced = download.isByObject ? limitReplaced : undefined
+  const replaced = replacedBytesLimit({ download, objects: () => records.objects, report, now })
   const installed = policy.plugins.map((plugin) => ({
     id: plugin.id,
     ...plugin.install({ basePath, bucket, report, onOperation, now, changed, replaced, acceptChange }),

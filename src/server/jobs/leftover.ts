@@ -92,7 +92,7 @@ export function lookForCleanUp(
   return lookAt('cleanUp', leftover, now(), readableUntil)
 }
 
-/** Returns when the last download URL of the bytes has expired. URLs of a temporary object are cut at its end, by clocks that differ. */
+/** Returns when the last download URL of the bytes has expired. The grace is for clocks that differ. */
 function lastURLEnd({ since, readableUntil }: Leftover, maxSeconds: number): Date {
   const latest = secondsAfter(since, maxSeconds)
   const end = readableUntil && secondsAfter(readableUntil, TEMPORARY_GRACE_SECONDS)
