@@ -214,6 +214,15 @@ export const inputMutants: Mutants = {
     })),
     'validation: refuses fields of a record that are no filter of a purge, and purges nothing',
   ],
+  'purges all expired reservations for the id of one': [
+    overStore((store) => ({
+      async purgeExpired(input) {
+        const isObject = typeof input === 'object' && input !== null
+        return store.purgeExpired(isObject ? { ...input, ...{ id: undefined } } : input)
+      },
+    })),
+    'validation: refuses fields of a record that are no filter of a purge, and purges nothing',
+  ],
 }
 
 function withoutRecordFields<Input extends object>(input: Input): Input {

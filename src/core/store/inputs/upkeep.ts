@@ -35,7 +35,7 @@ export function purgeExpiredCommand(input: PurgeExpiredInput | undefined, now: D
   const given = checkObject('input', input ?? {})
   // The scope of a whole row bounds the purge, which knows no single reservation.
   if (!isGiven(given['id']) || !isGiven(given['scope'])) refuseOthers(PURGE_EXPIRED, given)
-  return untilNow(readCommand(PURGE_EXPIRED, input ?? {}, now), now)
+  return untilNow(readCommand(PURGE_EXPIRED, given, now), now)
 }
 
 const LIST_EXPIRED = {
