@@ -19,7 +19,6 @@ const IGNORED: { readonly [Name in Method]?: readonly [field: string, value: unk
   update: ['attemptId', undefined],
   transfer: ['attemptId', undefined],
   adopt: ['eTag', undefined],
-  keep: ['objects', []],
   listTemporary: ['before', undefined],
   endTemporary: ['mode', undefined],
   listArrived: ['dueBefore', undefined],
@@ -65,6 +64,10 @@ export const fieldMutants: Mutants = {
   ...Object.fromEntries([...ignored, ...unlimited].flatMap((each) => Object.entries(each))),
   ...ignoring('countByScope', 'scope', ([scope, status]) => [known(scope), status]),
   ...ignoring('getScopeUsage', 'scope', ([scope]) => [known(scope)]),
+  ...ignoring('keep', 'scope', ([input]) => {
+    const given = Object(input) as { readonly scope?: unknown }
+    return [{ ...given, scope: known(given.scope) }]
+  }),
   ...ignoring('extendClaims', 'options', ([entries]) => [entries]),
   'settles what was claimed last if it is to settle nothing': [
     overStore((store) => {

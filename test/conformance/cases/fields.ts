@@ -205,7 +205,8 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
   },
   release: {
     prepare: async (given, key) => {
-      await given.arrive({ key })
+      // A name that differs in nothing but the key, because the result has it.
+      await given.arrive({ key, storageKey: `bytes of ${key}` })
       return at(given, key)
     },
     others: {

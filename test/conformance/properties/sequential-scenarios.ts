@@ -95,6 +95,10 @@ const accept = fc
     fc.constantFrom('pending', 'activeAttempt'),
   )
   .map(([step, atKey, id]) => ({ ...step, atKey, id, scope: null, eTag: null, accept: true }) as const)
+/** A client confirms an attempt that may be over, whatever is at the key meanwhile. */
+const lateConfirm = fc
+  .tuple(confirmPending, fc.record({ made: fc.nat(3) }))
+  .map(([step, id]) => ({ ...step, id }))
 const keepOwn = stepOf('keep').map((step) => ({ ...step, scope: 0 }))
 
 /** A quota with little headroom, or already exceeded. */
@@ -213,6 +217,7 @@ export const SEQUENTIAL_SCENARIOS: Readonly<Record<string, SequentialScenario>> 
       { weight: 4, arbitrary: stepOf('reject') },
       { weight: 4, arbitrary: stepOf('confirm') },
       { weight: 1, arbitrary: repeatedConfirm },
+      { weight: 4, arbitrary: lateConfirm },
       { weight: 1, arbitrary: stepOf('listArrived') },
       { weight: 4, arbitrary: keepOwn },
       { weight: 1, arbitrary: stepOf('endTemporary') },
