@@ -11,16 +11,23 @@ import { at, SHARED_KEYS, SHARED_SCOPES } from './object-load.js'
 import { startWorkers } from './workers.js'
 
 export const EVENT_PROCESSES = 4
-const WRITERS = 10
-const CLAIMERS = 6
+const CALLERS: EventCallers = { writers: 10, claimers: 6 }
 /** How much faster than time the clock of the stores runs. A claim of a second then expires after 50 ms. */
 const PACE = 20
 const SHOWN_FAULTS = 5
+
+/** Concurrent callers of each process. */
+export interface EventCallers {
+  readonly writers: number
+  readonly claimers: number
+}
 
 export interface EventTest {
   readonly connection: EventTask['connection']
   /** Calls of writers that must succeed in every process before each interruption and at the end. */
   readonly callsBetween: number
+  /** Default: 10 writers and 6 claimers. */
+  readonly callers?: EventCallers
   /** What happens during the load, one after the other: a worker process is killed, or the server by this function. */
   readonly interruptions: Iterable<'kill a worker' | ((processes: readonly number[]) => Promise<void>)>
   /** Opens stores over connections that were opened after the last interruption. */
@@ -42,13 +49,13 @@ export interface EventOutcome {
  * have one event, events must arrive in the order of their object's changes, and quotas, owners and sums must be right.
  */
 export async function expectEveryEventDelivered(test: EventTest): Promise<EventOutcome> {
-  const { connection, callsBetween, interruptions, inspect } = test
+  const { connection, callsBetween, callers = CALLERS, interruptions, inspect } = test
   const clock = { started: Date.now(), pace: PACE }
   const folder = mkdtempSync(join(tmpdir(), 'svc-db-events-'))
   const workers = await startWorkers<EventTask, EventReport>(
     new URL('./event-worker.ts', import.meta.url),
     EVENT_PROCESSES,
-    { ...clock, connection, folder, writers: WRITERS, claimers: CLAIMERS },
+    { ...clock, ...callers, connection, folder },
   )
   const killed: number[] = []
   let wasInterrupted = false

@@ -2,7 +2,7 @@ import type { StorageObjectStore } from '@svc/db'
 import { expect, it } from 'vitest'
 import type { Connection } from './database.js'
 import { lostDecisions } from './decision-programs.js'
-import { expectEveryEventDelivered } from './event-test.js'
+import { expectEveryEventDelivered, type EventCallers } from './event-test.js'
 import { sumOfReports, type RaceReport, type RaceTask } from './race.js'
 import { HOT_SCOPES, type ProgramName } from './programs.js'
 import { startWorkers } from './workers.js'
@@ -19,6 +19,10 @@ const REFUSALS = 50
 /** The shared database of a race, and how the test accesses it. */
 export interface RaceFixture {
   readonly connection: Connection
+  /** Concurrent callers of each process. Default: 16. */
+  readonly callers?: number
+  /** Those of the race with events. Default: those of `expectEveryEventDelivered`. */
+  readonly callersOfEvents?: EventCallers
   readonly open: (options?: {
     readonly now?: (() => Date) | undefined
     readonly events?: boolean
@@ -67,10 +71,11 @@ export function raceTests(fixture: () => RaceFixture): void {
   })
 
   it('delivers the events of all changes, in the order of each object', async () => {
-    const { connection, open, findViolations } = fixture()
+    const { connection, callersOfEvents, open, findViolations } = fixture()
     await open({ events: true }).migrate()
     const { unavailable } = await expectEveryEventDelivered({
       connection,
+      ...(callersOfEvents && { callers: callersOfEvents }),
       callsBetween: CALLS,
       interruptions: [],
       inspect: (use) => use({ open: (now) => open({ now }), findViolations }),
@@ -122,7 +127,7 @@ export async function expectWithinQuotas(store: StorageObjectStore): Promise<voi
 
 /** Checks the invariants during a race and afterwards. */
 async function watchedRace(
-  { connection, open, findViolations }: RaceFixture,
+  { connection, callers, open, findViolations }: RaceFixture,
   program: ProgramName,
   extent: { readonly calls?: number; readonly refusals?: number } = {},
 ): Promise<RaceReport> {
@@ -131,7 +136,7 @@ async function watchedRace(
     expect(await findViolations()).toEqual([])
     await expectWithinQuotas(store)
   }
-  const report = await race(connection, program, { ...extent, meanwhile })
+  const report = await race(connection, program, { ...extent, ...(callers && { callers }), meanwhile })
   await meanwhile()
   expect(await store.checkUsage()).toEqual([])
   return report
