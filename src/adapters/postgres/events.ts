@@ -113,7 +113,7 @@ function heldOf(places: readonly EventPlace[], rows: readonly TextRow[]): [id: s
 
 function readEvent(row: TextRow): StoredEvent {
   // The token contains the position, so that no two claims have the same one.
-  return { ...readChange(row), claim: `${row[2]}.${row[7]}`, hasNext: row[9] === 't' }
+  return Object.assign(readChange(row), { claim: `${row[2]}.${row[7]}`, hasNext: row[9] === 't' })
 }
 
 function readListedEvent(row: TextRow): ListedEvent {

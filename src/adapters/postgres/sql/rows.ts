@@ -1,6 +1,6 @@
 import { StorageError } from '../../../core/errors.js'
 import { parseJson } from '../../../core/json.js'
-import type { Leftover, ObjectMetadata, StorageObject } from '../../../core/store/records.js'
+import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import type { TextRow } from '../connection/database.js'
 import { endByCall } from './marks.js'
 import { columnsOf, LEFTOVERS, OBJECTS } from './tables.js'
@@ -82,50 +82,69 @@ const leftoverValues = (row: string) =>
 export const leftoverText = (row: string) => jsonList(leftoverValues(row))
 export const leftoverColumns = (row: string) => leftoverValues(row).map(asColumn).join(', ')
 
-/** A field of a record and how its column is read. */
-type Field = readonly [name: string, read: (text: string | null | undefined) => unknown]
-
 const camelCase = (column: string) => column.replace(/_[a-z]/g, ([, letter]) => letter!.toUpperCase())
 
-/** Returns the fields of a record by its columns. Values that are not there, as in the events of an older release, are `null`. */
-const fieldsOf = (columns: readonly (readonly [column: string, type: string])[]) =>
-  columns.map(([column, type]): Field => {
-    const kind = Object.keys(READERS).find((start) => type.startsWith(start))!
-    return [camelCase(column), READERS[kind]!]
-  })
+/** Returns where the value of each field is in a row. */
+const placesOf = <Field extends string>(columns: readonly (readonly [column: string, type: string])[]) =>
+  Object.fromEntries(columns.map(([column], index) => [camelCase(column), index])) as Record<Field, number>
 
-function readRecord(fields: readonly Field[], row: TextRow, from: number): object {
-  const record: Record<string, unknown> = {}
-  for (let index = 0; index < fields.length; index++) {
-    const [name, read] = fields[index]!
-    record[name] = read(row[from + index])
-  }
-  return record
-}
+const OBJECT = placesOf<Exclude<keyof StorageObject, 'temporaryUntil' | 'arrivedAt'>>(OBJECT_COLUMNS)
+const LEFTOVER = placesOf<keyof Leftover>(LEFTOVER_COLUMNS)
 
-type Writable<Row> = { -readonly [Name in keyof Row]: Row[Name] }
-
-/** Reads the object whose columns start at this index. Returns `null` if its id is `NULL`. */
+/**
+ * Reads the object whose columns start at this index. Returns `null` if its id is `NULL`. Values that are not there, as in the events of an
+ * older release, are `null`. Its fields are spelled out, because an object that grows field by field takes twice as long.
+ */
 export function readObject(row: TextRow, from = 0): StorageObject | null {
-  if (row[from] == null) return null
-  const object = readRecord(OBJECT_FIELDS, row, from) as Writable<StorageObject>
-  object.temporaryUntil = null
-  object.arrivedAt = null
-  if (object.status === 'active') {
-    object.temporaryUntil = object.expiresAt
-    object.expiresAt = null
-  } else if (object.status === 'pending') {
-    object.arrivedAt = object.confirmedAt
-    object.confirmedAt = null
+  const id = row[from + OBJECT.id]
+  if (id == null) return null
+  const status = row[from + OBJECT.status] as ObjectStatus
+  const expiresAt = dateOrNull(row[from + OBJECT.expiresAt])
+  const confirmedAt = dateOrNull(row[from + OBJECT.confirmedAt])
+  return {
+    id,
+    attemptId: row[from + OBJECT.attemptId]!,
+    scope: row[from + OBJECT.scope]!,
+    bucket: row[from + OBJECT.bucket]!,
+    key: row[from + OBJECT.key]!,
+    status,
+    route: row[from + OBJECT.route] ?? null,
+    filename: row[from + OBJECT.filename] ?? null,
+    contentType: row[from + OBJECT.contentType] ?? null,
+    size: numberOrNull(row[from + OBJECT.size]),
+    declaredSize: numberOrNull(row[from + OBJECT.declaredSize]),
+    eTag: row[from + OBJECT.eTag] ?? null,
+    metadata: metadataOrNull(row[from + OBJECT.metadata]),
+    storageKey: row[from + OBJECT.storageKey] ?? null,
+    uploadId: row[from + OBJECT.uploadId] ?? null,
+    expiresAt: status === 'active' ? null : expiresAt,
+    createdAt: readDate(row[from + OBJECT.createdAt]),
+    updatedAt: readDate(row[from + OBJECT.updatedAt]),
+    confirmedAt: status === 'pending' ? null : confirmedAt,
+    deletedAt: dateOrNull(row[from + OBJECT.deletedAt]),
+    temporaryUntil: status === 'active' ? expiresAt : null,
+    arrivedAt: status === 'pending' ? confirmedAt : null,
   }
-  return object
 }
 
 export function readObjects(rows: readonly TextRow[]): StorageObject[] {
   return rows.map((row) => readObject(row)!)
 }
 
-export const readLeftover = (row: TextRow) => readRecord(LEFTOVER_FIELDS, row, 0) as Leftover
+export function readLeftover(row: TextRow): Leftover {
+  return {
+    attemptId: row[LEFTOVER.attemptId]!,
+    bucket: row[LEFTOVER.bucket]!,
+    key: row[LEFTOVER.key]!,
+    storageKey: row[LEFTOVER.storageKey] ?? null,
+    uploadId: row[LEFTOVER.uploadId] ?? null,
+    since: readDate(row[LEFTOVER.since]),
+    writableUntil: readDate(row[LEFTOVER.writableUntil]),
+    scope: row[LEFTOVER.scope] ?? null,
+    dueAt: dateOrNull(row[LEFTOVER.dueAt]),
+    readableUntil: dateOrNull(row[LEFTOVER.readableUntil]),
+  }
+}
 
 /** @throws RangeError for an integer that a number can't hold exactly, instead of rounding it silently. */
 export function readNumber(text: string | null | undefined): number {
@@ -156,15 +175,3 @@ function metadataOrNull(text: string | null | undefined): ObjectMetadata | null 
     '`pool` must return values as text. pg-native does not: see docs/your-orm.md#refused-handles.'
   throw new StorageError('DATABASE_UNAVAILABLE', { message, retryable: false })
 }
-
-/** By the beginning of a column's type. */
-const READERS: Readonly<Record<string, Field[1]>> = {
-  text: (text) => text ?? null,
-  uuid: (text) => text ?? null,
-  bigint: numberOrNull,
-  json: metadataOrNull,
-  timestamp: dateOrNull,
-}
-
-const OBJECT_FIELDS = fieldsOf(OBJECT_COLUMNS)
-const LEFTOVER_FIELDS = fieldsOf(LEFTOVER_COLUMNS)
