@@ -314,6 +314,8 @@ DECLARE
   done_digests uuid[];
   again tid[];
   dates timestamptz[];
+  are_done boolean[];
+  next_digests uuid[];
   is_held boolean := false;
 BEGIN${WRITABLE}
   -- Keys before rows, and both in one order, as in a batch of writes and in extend_claims_v1.
@@ -331,11 +333,12 @@ BEGIN${WRITABLE}
   SELECT
     pg_catalog.array_agg(l.id),
     pg_catalog.array_agg(l.digest),
+    pg_catalog.array_agg(l.retry_at IS NULL),
     pg_catalog.array_agg(l.place) FILTER (WHERE l.retry_at IS NULL),
     pg_catalog.array_agg(l.digest) FILTER (WHERE l.retry_at IS NULL),
     pg_catalog.array_agg(l.place) FILTER (WHERE l.retry_at IS NOT NULL),
     pg_catalog.array_agg(l.retry_at) FILTER (WHERE l.retry_at IS NOT NULL)
-  INTO ids, digests, done, done_digests, again, dates
+  INTO ids, digests, are_done, done, done_digests, again, dates
   FROM (${lockHeld('digest uuid, number bigint, id bigint, claim int, retry_at timestamptz')}
   ) l;
   IF is_held AND ids IS NULL THEN
@@ -348,13 +351,15 @@ BEGIN${WRITABLE}
     UPDATE {schema}.events e SET is_first = true WHERE e.ctid = ANY (ARRAY(
       SELECT f.place FROM pg_catalog.unnest(done_digests) AS x(digest) CROSS JOIN LATERAL (${oldestOf('x.digest')}
       ) f))
-    RETURNING e.due_at
+    RETURNING e.object_digest, e.due_at
   )
-  SELECT pg_catalog.min(m.due_at) INTO next_due FROM made_due m;
+  SELECT pg_catalog.array_agg(m.object_digest), pg_catalog.min(m.due_at) INTO next_digests, next_due FROM made_due m;
   UPDATE {schema}.events e SET is_claimed = false, due_at = dates[pg_catalog.array_position(again, e.ctid)]
   WHERE e.ctid = ANY (again);
   -- The keys are still locked, so a later event is either seen here, or claimable once its writer has committed.
-  RETURN QUERY SELECT ids[n], ${hasLater('digests[n]', 'ids[n]')}, next_due FROM pg_catalog.generate_subscripts(ids, 1) AS n;
+  RETURN QUERY SELECT ids[n],
+    CASE WHEN are_done[n] THEN coalesce(digests[n] = ANY (next_digests), false) ELSE ${hasLater('digests[n]', 'ids[n]')} END,
+    next_due FROM pg_catalog.generate_subscripts(ids, 1) AS n;
 END
 $body$;
 COMMENT ON FUNCTION {schema}.settle_events_v1 IS 'Ends claims, and removes the events or schedules a retry.';
