@@ -1,4 +1,4 @@
-import type { StorageObject } from '@svc/db'
+import type { ObjectReference, StorageObject } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { keyId } from '../../../src/core/names.js'
 import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
@@ -7,6 +7,8 @@ import { createMongoDriver } from '../../../src/adapters/mongo/driver.js'
 import { createStore } from '../../../src/core/store/create-store.js'
 import { afterNoon, NOON, settableClock } from '../../unit/core/settable-clock.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
+import { watchedClient } from './watched-client.js'
+import { wireProxy } from './wire-proxy.js'
 
 const HOUR = 3_600_000
 
@@ -42,6 +44,21 @@ describeMongo('while an open transaction blocks a scope', (url) => {
     session.startTransaction()
     const scopes = db.collection<{ _id: string }>('svc_db_objects')
     await scopes.updateOne({ _id: scope }, { $inc: { turns: 1 } }, { session })
+    return () => session.abortTransaction()
+  }
+
+  /** Changes the document of the key in a transaction. Returns a function that ends it. */
+  async function hold(reference: ObjectReference): Promise<() => Promise<void>> {
+    const session = client.startSession()
+    onTestFinished(() => session.endSession())
+    session.startTransaction()
+    const documents = db.collection<{ _id: string }>('svc_db_objects')
+    const changed = await documents.updateOne(
+      { _id: keyId(reference) },
+      { $set: { foreign: true } },
+      { session },
+    )
+    expect(changed).toMatchObject({ modifiedCount: 1 })
     return () => session.abortTransaction()
   }
 
@@ -117,20 +134,41 @@ describeMongo('while an open transaction blocks a scope', (url) => {
     await blocked
   })
 
+  it('writes stay together if another transaction holds a key of theirs only for a moment', async () => {
+    const proxy = await wireProxy(url)
+    onTestFinished(() => proxy.close())
+    const watched = watchedClient(proxy.url)
+    onTestFinished(() => watched.client.close())
+    const passing = mongoAdapter(watched.client.db(db.databaseName), { now: clock.now })
+    const { bucket, key, scope } = await reserve('crowded', 'held')
+    const release = await hold({ bucket, key })
+    let tries = 0
+    proxy.onCommand = (command) => {
+      const reads = JSON.stringify(command['filter'] ?? null).includes(JSON.stringify(keyId({ bucket, key })))
+      if (!reads || ++tries < 3) return 'pass'
+      void release().then(() => proxy.release())
+      return 'hold'
+    }
+    const write = (name: string) =>
+      passing.reserve({
+        ...{ bucket, scope: 'crowded', key: `crowded/${name}`, declaredSize: 5, expiresAt: afterNoon(HOUR) },
+      })
+    await passing.getScopeUsage('crowded')
+    const rows = await Promise.all(['first', 'held', 'a', 'b', 'c'].map(write))
+    expect(rows).toMatchObject(Array(5).fill({ scope }))
+    expect(tries).toBe(3)
+    // The first write alone, then the others.
+    expect(watched.take().filter(({ name }) => name === 'commitTransaction')).toHaveLength(2)
+    expect(await store.checkUsage()).toEqual([])
+  })
+
   it('writes of other keys pass a key that the transaction holds', async () => {
     const { key } = await reserve('ann', 'held')
-    const session = client.startSession()
-    onTestFinished(() => session.endSession())
-    session.startTransaction()
-    const documents = db.collection<{ _id: string }>('svc_db_objects')
-    const filter = { _id: keyId({ bucket: 'bucket', key }) }
-    expect(await documents.updateOne(filter, { $set: { foreign: true } }, { session })).toMatchObject({
-      modifiedCount: 1,
-    })
+    const release = await hold({ bucket: 'bucket', key })
     const held = [reserve('ann', 'held'), reserve('ann', 'held')]
     await reserve('ann', 'free')
     await Promise.all([reserve('ann', 'a'), reserve('ann', 'b')])
-    await session.abortTransaction()
+    await release()
     const ids = (await Promise.all(held)).map(({ id }) => id)
     expect(await store.find({ bucket: 'bucket', key })).toMatchObject({ id: ids[1] })
     expect(await store.checkUsage()).toEqual([])

@@ -66,7 +66,7 @@ describeMongo('events in MongoDB', (url) => {
       await Promise.all(rows.map(({ key, id }) => store.confirm({ ...at(key), id, size: 1, scope: 'scope' })))
       expect(names()).toEqual([
         ...['find', 'update', 'update', 'commitTransaction'],
-        ...['find', 'delete', 'insert', 'update', 'update', 'commitTransaction'],
+        ...['find', 'update', 'delete', 'insert', 'update', 'commitTransaction'],
       ])
       expect(await store.countEvents()).toEqual({ waiting: 65, claimed: 0, retrying: 0 })
     })

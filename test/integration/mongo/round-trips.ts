@@ -46,14 +46,14 @@ export function roundTripTests(driver: DriverVersion): void {
       await Promise.all(keys.map((at) => reserve(store, at, { quota })))
       expect(take().map(({ name }) => name)).toEqual([
         ...['update', 'commitTransaction'],
-        ...['find', 'insert', 'update', 'commitTransaction'],
+        ...['find', 'update', 'insert', 'commitTransaction'],
       ])
       await store.ping()
       take()
       await Promise.all(keys.map((at) => store.confirm({ ...at, scope: 'scope', size: 5, quota })))
       expect(take().map(({ name }) => name)).toEqual([
         ...['find', 'update', 'commitTransaction'],
-        ...['find', 'delete', 'insert', 'update', 'commitTransaction'],
+        ...['find', 'update', 'delete', 'insert', 'commitTransaction'],
       ])
     })
   })

@@ -34,14 +34,15 @@ export async function applyChanges(
   const rejections = changes.flatMap(({ rejection }) => (rejection ? [rejectionDocument(rejection)] : []))
   const others = [...sumUpdates(sumChanges(changes)), ...rejections.map(replacement), ...more]
   const { objects } = transaction.namespace
+  // The sums come first: who loses a scope to another transaction then holds none of the keys that the other may need.
   if (alwaysReplaces || documents.length < MANY) {
-    await update(transaction, objects, [...documents.map(replacement), ...others])
+    await update(transaction, objects, [...others, ...documents.map(replacement)])
     if (!keysAreRemoved) await removeById(transaction, objects, free)
   } else {
     const there = changes.filter(({ before }) => scopeOf(before) !== null).map(({ row }) => keyId(row))
+    await update(transaction, objects, others)
     await removeById(transaction, objects, there)
     await insert(transaction, objects, documents)
-    await update(transaction, objects, others)
   }
   await recordTraces(transaction, changes, events)
 }

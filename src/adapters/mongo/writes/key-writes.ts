@@ -29,6 +29,11 @@ const PATIENCE = 100
  * died blocks it for a minute, and a purge may skip a row. So may the end of a temporary object.
  */
 const PURGE_PATIENCE = 1000
+/**
+ * Conflicts behind the locks of its scopes after which the writes of a group run one by one. A transaction that passes
+ * may hold a key as well as one that stays, and many writes one by one would lose many turns to other processes.
+ */
+const GROUP_CONFLICTS = 3
 const SKIPPED: Decision = { outcome: 'unchanged', row: null }
 
 interface WriteJob extends Job {
@@ -75,12 +80,17 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     const hasParts = partsOf(open, ({ scopes }) => scopes).length > 1
     const scopes = new Set(open.flatMap((job) => job.scopes))
     let areScopesLocked = false
+    let conflictsOverKeys = 0
 
     /**
      * Returns whether to leave a write conflict to the lane: one that concerns one of several parts, a key behind the
      * locks of the scopes, or a job whose scope is known by now.
      */
-    const stopsAtConflict = () => hasParts || areScopesLocked || scopeFound(jobs[0]!) !== null
+    function stopsAtConflict(): boolean {
+      if (areScopesLocked) conflictsOverKeys++
+      const most = open.length > 1 ? GROUP_CONFLICTS : 1
+      return hasParts || conflictsOverKeys >= most || scopeFound(jobs[0]!) !== null
+    }
 
     function skipPurges(): void {
       const blocked = performance.now() - PURGE_PATIENCE
