@@ -9,8 +9,9 @@ import {
   type Effect,
   type KeyState,
 } from './possible-states.js'
-import { HOT_SCOPES, PROGRAMS, REFUSALS, type Caller } from './programs.js'
+import { HOT_SCOPES, PROGRAMS, type Caller } from './programs.js'
 import { emptyReport, type RaceReport, type RaceTask } from './race.js'
+import { isRefusal, REFUSALS } from './refusals.js'
 
 const BUCKET = 'crash'
 const HOT_KEYS = 4
@@ -147,7 +148,7 @@ function crashCaller(store: StorageObjectStore, report: CrashReport, name: strin
         return result
       } catch (error) {
         const code = error instanceof StorageError ? error.code : ''
-        if (REFUSALS.has(code)) report.refused++
+        if (isRefusal(error)) report.refused++
         else if (code !== UNAVAILABLE) report.faults.push(`${what}: ${text(error)}`)
         else {
           report.unavailable.push(`${what}: ${text(error)}`)

@@ -1,5 +1,6 @@
 import { createAttemptId, StorageError, type StorageObject, type StorageObjectStore } from '@svc/db'
 import type { EventLog } from './event-log.js'
+import { isRefusal } from './refusals.js'
 
 /** The scopes that all writers share, with their limits. Only the unlimited one adopts objects, because adoption has no quota. */
 export const SHARED_SCOPES = {
@@ -18,7 +19,6 @@ export const at = (key: string) => ({ bucket: 'events', key })
 /** Starts the `storageKey` of adopted bytes. */
 export const ADOPTED = 'adopted '
 
-const REFUSALS = new Set(['KEY_CONFLICT', 'QUOTA_EXCEEDED', 'OBJECT_NOT_FOUND'])
 /** Milliseconds that a short reservation lasts, by the clock of the stores. */
 const SHORT = 4000
 
@@ -56,10 +56,9 @@ function createWrite({ log, onSuccess }: WriterOptions): Write {
       onSuccess()
       return result
     } catch (error) {
-      const code = error instanceof StorageError ? error.code : null
-      if (code !== null && REFUSALS.has(code)) {
+      if (isRefusal(error)) {
         log.write({ kind: 'refused', change: change ?? what })
-      } else if (code === 'DATABASE_UNAVAILABLE') {
+      } else if (error instanceof StorageError && error.code === 'DATABASE_UNAVAILABLE') {
         log.write({ kind: 'unavailable', text: `${what}: ${textOf(error)}` })
         await pause(5 + random(20))
       } else {

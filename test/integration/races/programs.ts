@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-import { createAttemptId, StorageError, type StorageObject, type StorageObjectStore } from '@svc/db'
+import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { AHEAD, ends, verdicts } from './decision-programs.js'
 import { leftovers } from './leftover-program.js'
 import type { RaceReport, RaceTask } from './race.js'
+import { isRefusal } from './refusals.js'
 
 /** The scopes that the callers of `quota` share, with their limits. */
 export const HOT_SCOPES = {
@@ -13,13 +14,8 @@ const BUCKET = 'race'
 const OWNED_KEYS = 40
 const MIXED_SCOPES = 3
 const MIXED_KEYS = 12
-/** Milliseconds until a reservation expires. Long enough that a busy process reserves before. */
+/** Milliseconds until a reservation expires. */
 const EXPIRES_AFTER = 600
-
-/** The codes with which the contract refuses a call of a race. */
-export const REFUSALS: ReadonlySet<string> = new Set([
-  ...['KEY_CONFLICT', 'QUOTA_EXCEEDED', 'OBJECT_NOT_FOUND', 'UPLOAD_REJECTED'],
-])
 
 /** One caller of a race, which makes one call after the other until the end. */
 export interface Caller {
@@ -224,7 +220,7 @@ export async function runProgram(
       report.acknowledged++
       return result
     } catch (error) {
-      if (error instanceof StorageError && REFUSALS.has(error.code)) report.refused++
+      if (isRefusal(error)) report.refused++
       else report.faults.push(`${what}: ${String(error)}, ${String((error as Error).cause)}`)
       return null
     }
