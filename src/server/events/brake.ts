@@ -65,9 +65,10 @@ export class Brake {
 
   ran(event: StoredEvent, from: Date, to: Date): void {
     const name = keyId(event.object)
-    const { runs, ...handled } = this.#objects.get(name) ?? NEVER_HANDLED
+    const handled = this.#objects.get(name) ?? NEVER_HANDLED
+    const { runs } = handled
     const run = { from: from.getTime(), to: to.getTime(), isRepeated: makersOf(event, runs).length > 0 }
-    this.#objects.set(name, { ...handled, runs: [...runs, run].slice(-REMEMBERED_RUNS) })
+    this.#objects.set(name, { ...handled, runs: [...runs.slice(1 - REMEMBERED_RUNS), run] })
   }
 }
 

@@ -56,5 +56,5 @@ function trackedRow(document: KeyDocument, status: 'active' | 'pending'): Tracke
   const row = rowOf(document, status)
   if (row === null) return null
   const { writableUntil, temporarySeconds = null, checkSeconds = null } = document[status]!
-  return { ...row, writableUntil, temporarySeconds, checkSeconds }
+  return Object.assign(row, { writableUntil, temporarySeconds, checkSeconds })
 }
