@@ -127,7 +127,7 @@ report.add(
   [
     await compareWaiting({
       ...{ name: `${KEPT} objects`, base: update.off, subject: keep.off.keep, rounds: ROUNDS },
-      ...{ bar: { most: 2.6 }, prepare: { subject: keep.off.prepare } },
+      ...{ bar: { most: 1.5 }, prepare: { subject: keep.off.prepare } },
     }),
   ],
 )

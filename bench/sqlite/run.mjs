@@ -75,7 +75,7 @@ report.add(
   'the adapter beside bare statements',
   ['bare', 'adapter'],
   [
-    await line('reserve + confirm', bareUpload, upload(store, 'bench'), { most: 2.5 }),
+    await line('reserve + confirm', bareUpload, upload(store, 'bench'), { most: 1.67 }),
     await line('a page of 100', async () => page.all('large'), listed(store), { most: 1.1 }),
     await line('usage', async () => usage.get('large'), used(store), { most: 1.2 }),
   ],

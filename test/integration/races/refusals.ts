@@ -8,7 +8,5 @@ export const REFUSALS: ReadonlySet<string> = new Set([
 /** Whether the contract refuses the call. On a busy machine, a short reservation may be over before its call has begun. */
 export function isRefusal(error: unknown): boolean {
   if (!(error instanceof StorageError)) return false
-  return (
-    REFUSALS.has(error.code) || (error.code === 'VALIDATION_ERROR' && error.params?.['field'] === 'expiresAt')
-  )
+  return REFUSALS.has(error.code) || error.message.startsWith('expiresAt must be in the future')
 }

@@ -31,6 +31,7 @@ interface Handler {
  * own calls, they follow no redirect and are not repeated.
  */
 export function urlSender({ config }: S3Client, timeoutSeconds: number): SendToURL {
+  // A cast, because the type of the SDK asks for an instance of its request class.
   const handler = config.requestHandler as unknown as Handler
   return ({ method, url, headers = {}, body }, signal) => {
     const { protocol, hostname, port, pathname, search } = new URL(url)
