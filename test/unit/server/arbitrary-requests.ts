@@ -1,22 +1,11 @@
-import { ERROR_CODES, StorageError } from '@svc/db'
+import { ERROR_CODES, openApiDocument, StorageError } from '@svc/db'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
 import { BASE, bytesOfSize, ORIGIN, startService } from './service.js'
 
-const paths = [
-  ...[
-    '/upload',
-    '/upload/confirm',
-    '/upload/abort',
-    '/upload/rules',
-    '/download',
-    '/object',
-    '/db/objects',
-    '/db/object',
-  ],
-  ...['/multipart', '/_storage', '/_storage/', '/_storage/x.y', '/', ''],
-]
+/** Beside the endpoints: the URLs of the storage, and what is none. */
+const OTHER_PATHS = ['/_storage', '/_storage/', '/_storage/x.y', '/', '']
 
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -111,6 +100,7 @@ export async function sendArbitraryRequests(numRuns: number): Promise<void> {
     url: upload.url,
   }
 
+  const paths = [...Object.keys(openApiDocument(service.s3).paths), ...OTHER_PATHS]
   const request = fc
     .record({
       method: fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND', 'get'),
