@@ -13,6 +13,17 @@ const source = {
   })),
 }
 
+/** In unit tests, uploads in parts begin at 2 MiB, which costs an eighth of the processor time. */
+const smallSizes = {
+  alias: [
+    ...source.alias,
+    {
+      find: /^\.\.?\/(.*\/)?sizes\.js$/,
+      replacement: fileURLToPath(new URL('test/unit/small-sizes.ts', import.meta.url)),
+    },
+  ],
+}
+
 /** Only ends what hangs, because a busy machine may need long for any test. In milliseconds. */
 const TIME_LIMIT = 900_000
 
@@ -51,7 +62,7 @@ export default defineConfig(({ mode }) => {
       projects: [
         {
           extends: true,
-          resolve: source,
+          resolve: smallSizes,
           test: {
             name: 'unit',
             exclude,

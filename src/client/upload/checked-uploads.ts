@@ -11,7 +11,7 @@ import {
 import { digestOf } from './read.js'
 import { throwIfAborted } from './retry.js'
 import type { Transfer } from './transfer.js'
-import { MULTIPART_MIN_SIZE } from './upload-request.js'
+import { MULTIPART_MIN_SIZE } from './sizes.js'
 
 /** In milliseconds: a check takes at most 30 days, and the server tells the reason of a rejection for an hour. */
 const REMEMBERED = (30 * 24 + 1) * 3_600_000

@@ -1,9 +1,7 @@
 import { S3ClientError } from '../client-error.js'
 import { createDigest } from './digest.js'
 import { pause } from './retry.js'
-
-/** Bytes that are read at once. Few, so that the page stays responsive in between, also on a slow processor. */
-const SLICE = 4 * 1024 ** 2
+import { SLICE } from './sizes.js'
 
 /** How long to wait before a part that can't be read is read again, in seconds. */
 const READ_AGAIN = 2

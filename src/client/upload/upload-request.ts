@@ -38,9 +38,6 @@ export interface UploadOptions extends CallOptions {
   readonly onState?: ((state: UploadState) => void) | null | undefined
 }
 
-/** Files of this size in bytes or more are uploaded in parts. */
-export const MULTIPART_MIN_SIZE = 16 * 1024 ** 2
-
 /** The parts of the client that an upload uses. */
 export interface UploadContext {
   /** Absolute or relative URL of the API. */

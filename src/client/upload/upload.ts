@@ -10,15 +10,10 @@ import { readWhole } from './read.js'
 import { uploadInOnePut } from './one-put.js'
 import { retry, throwIfAborted } from './retry.js'
 import { trackPhase, trackProgress } from './progress.js'
+import { MULTIPART_MIN_SIZE } from './sizes.js'
 import { choosePut } from './transport.js'
 import { settleChanged } from './unfinished.js'
-import {
-  createUploadRequest,
-  identityOf,
-  MULTIPART_MIN_SIZE,
-  type UploadContext,
-  type UploadOptions,
-} from './upload-request.js'
+import { createUploadRequest, identityOf, type UploadContext, type UploadOptions } from './upload-request.js'
 
 export { discardUpload, settleUploads, unfinishedUploads } from './unfinished.js'
 

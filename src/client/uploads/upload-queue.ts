@@ -3,10 +3,10 @@ import { abortWith } from '../call-options.js'
 import { PAUSED, S3ClientError } from '../client-error.js'
 import { contextOf } from '../client-parts.js'
 import type { S3Api, UploadRules } from '../create-client.js'
+import { MULTIPART_MIN_SIZE } from '../upload/sizes.js'
 import {
   createUploadRequest,
   identityOf,
-  MULTIPART_MIN_SIZE,
   type UploadOptions,
   type UploadRequest,
 } from '../upload/upload-request.js'

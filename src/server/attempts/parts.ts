@@ -10,6 +10,7 @@ import { bytesOf } from '../storage.js'
 import type { MultipartDependencies } from '../dependencies.js'
 import { releaseOnFailure } from './begin.js'
 import { incomplete } from './errors.js'
+import { DEFAULT_PART_SIZE } from './sizes.js'
 
 const MIB = 1024 ** 2
 
@@ -18,9 +19,6 @@ const MAX_MULTIPART_SIZE = 5 * 1024 ** 4
 
 /** Largest part in S3, in bytes. */
 const MAX_PART_SIZE = 5 * 1024 ** 3
-
-/** Small enough that resending a part is cheap, and large enough that the overhead of a request is negligible. */
-export const DEFAULT_PART_SIZE = 8 * MIB
 
 /** How a file is divided into parts. */
 export interface Parts {

@@ -1,11 +1,11 @@
-import { DEFAULT_PART_SIZE } from '../attempts/parts.js'
+import { DEFAULT_PART_SIZE } from '../attempts/sizes.js'
 import { startTimer } from '../waits.js'
-
-/** The bytes of parts that all calls of `files.put` in a process hold. */
-const MAX_BYTES = 128 * 1024 ** 2
 
 /** The size of most parts, whose memory is used again. */
 const USUAL_SIZE = DEFAULT_PART_SIZE
+
+/** The bytes of parts that all calls of `files.put` in a process hold: 128 MiB. */
+const MAX_BYTES = 16 * USUAL_SIZE
 
 /** Seconds between two looks for parts that stand still. */
 const LOOK_SECONDS = 30

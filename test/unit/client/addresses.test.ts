@@ -9,6 +9,7 @@ import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'v
 import { timeUntilSettled } from './fake-time.js'
 import { rejectionOf } from './rejection.js'
 import type { Fetch } from './server.js'
+import { MULTIPART_MIN_SIZE } from '../../../src/client/upload/sizes.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-db-addresses-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -45,7 +46,7 @@ describe.each(Object.entries(storages))('the URLs of %s', (_name, open) => {
     const { fetch, requested } = serveBehindProxy(open(), behind, basePath)
     const { api } = createS3Client({ baseURL: 'https://app.test', plugins: [], fetch })
     const sizeOf = async (url: string) => (await (await fetch(url)).arrayBuffer()).byteLength
-    for (const size of [5, 16 * 1024 ** 2 + 1]) {
+    for (const size of [5, MULTIPART_MIN_SIZE + 1]) {
       const { key } = await api.upload(new File([new Uint8Array(size)], 'zeros'))
       const { url } = await api.download({ key })
       expect(await sizeOf(url)).toBe(size)

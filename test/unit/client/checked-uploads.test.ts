@@ -5,6 +5,8 @@ import { large, lost, MIB, small, start, timed } from './faulty-server.js'
 import { startQueue } from './queue/queue-of-files.js'
 import { rejectionOf } from './rejection.js'
 import { useFakePauses } from './upload-in-parts/fake-pauses.js'
+import { MULTIPART_MIN_SIZE } from '../../../src/client/upload/sizes.js'
+import { DEFAULT_PART_SIZE } from '../../../src/server/attempts/sizes.js'
 
 useFakePauses()
 
@@ -153,9 +155,9 @@ describe('another upload than the one that waits for its check', () => {
 
   it('is sent if its file was changed in a part', async () => {
     const { api, objects } = start({}, { routes })
-    const bytes = new Uint8Array(16 * MIB + 3)
+    const bytes = new Uint8Array(MULTIPART_MIN_SIZE + 3)
     await timed(api.upload(new File([bytes], 'film.mp4')))
-    bytes[9 * MIB] = 1
+    bytes[DEFAULT_PART_SIZE + MIB / 2] = 1
     await timed(api.upload(new File([bytes], 'film.mp4')))
     expect(await objects.listArrived()).toHaveLength(2)
   })

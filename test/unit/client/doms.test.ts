@@ -6,6 +6,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import { Window } from 'happy-dom'
 import { JSDOM } from 'jsdom'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { MULTIPART_MIN_SIZE } from '../../../src/client/upload/sizes.js'
 
 afterEach(() => void vi.unstubAllGlobals())
 
@@ -64,7 +65,7 @@ describe.each(DOMS)('the test recipe in %s', (_, open, names) => {
     })
   }
 
-  it.each([5, 16 * 1024 ** 2 + 1])('uploads and downloads %i bytes', async (size) => {
+  it.each([5, MULTIPART_MIN_SIZE + 1])('uploads and downloads %i bytes', async (size) => {
     const s3 = openPage()
     const { api } = createS3Client({
       baseURL: 'http://app.test',

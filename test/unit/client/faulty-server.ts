@@ -1,6 +1,7 @@
 import { createS3Client, type S3ClientError } from '@svc/db/client'
 import { SECOND, timeUntilSettled } from './fake-time.js'
 import { startClient, type Fetch, type ServerFixtureOptions } from './server.js'
+import { MULTIPART_MIN_SIZE } from '../../../src/client/upload/sizes.js'
 
 type Serve = () => Promise<Response>
 /** Responds in the server's place, or returns `undefined`. */
@@ -10,7 +11,7 @@ export const MIB = 1024 ** 2
 /** A file that is sent in one PUT. */
 export const small = () => new File(['x'.repeat(1000)], 'a.txt', { type: 'text/plain', lastModified: 1 })
 /** A file that is sent in three parts. */
-export const large = () => new File([new Uint8Array(16 * MIB + 3)], 'film.mp4', { lastModified: 1 })
+export const large = () => new File([new Uint8Array(MULTIPART_MIN_SIZE + 3)], 'film.mp4', { lastModified: 1 })
 
 export const lost = () => Promise.reject(new TypeError('fetch failed'))
 export const silent = () => new Promise<Response>(() => undefined)

@@ -5,6 +5,7 @@ import { stubLocalStorage } from './local-storage.js'
 import { stubPageEvents } from './page-events.js'
 import { rejectionOf } from './rejection.js'
 import { NOTHING_USED, startClient, type ServerFixtureOptions } from './server.js'
+import { MULTIPART_MIN_SIZE } from '../../../src/client/upload/sizes.js'
 
 const file = new File(['x'.repeat(1000)], 'a.txt', { type: 'text/plain', lastModified: 1 })
 const ONE_FILE = { ...NOTHING_USED, bytes: 1000, files: 1 }
@@ -126,7 +127,7 @@ describe('api.settleUploads', () => {
         }
       })
       const controller = new AbortController()
-      const upload = client.api.upload(new Blob([new Uint8Array(16 * 1024 ** 2)]), controller)
+      const upload = client.api.upload(new Blob([new Uint8Array(MULTIPART_MIN_SIZE)]), controller)
       await sending
       const kept = [...entries]
       entries.clear()
@@ -218,7 +219,7 @@ describe('api.unfinishedUploads', () => {
         onTestFinished(() => void Object.defineProperty(AbortSignal.prototype, 'reason', reason))
       }
       const client = start()
-      const large = new File([new Uint8Array(16 * 1024 ** 2 + 3)], 'film.mp4', { lastModified: 1 })
+      const large = new File([new Uint8Array(MULTIPART_MIN_SIZE + 3)], 'film.mp4', { lastModified: 1 })
       client.network.fault = async (path, serve) => {
         if (!path.startsWith('PUT')) return serve()
         if (partOf(path) !== 3) return new Promise(() => undefined)
@@ -254,7 +255,7 @@ describe('a small upload beside others that can be resumed', () => {
     const client = start()
     client.network.fault = (path, serve) => (path.startsWith('PUT') ? new Promise(() => undefined) : serve())
     const large = (index: number) =>
-      new File([new Uint8Array(16 * 1024 ** 2)], `${index}.mp4`, { lastModified: 1 })
+      new File([new Uint8Array(MULTIPART_MIN_SIZE)], `${index}.mp4`, { lastModified: 1 })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     for (let index = 0; index < 3; index++) {
       const upload = rejectionOf(client.api.upload(large(index), { timeoutSeconds: 60 }))
@@ -330,7 +331,7 @@ describe('an upload while the browser is offline', () => {
     expect(await client.usage()).toEqual(ONE_FILE)
   })
 
-  it.each([10, 16 * 1024 ** 2])('does not give %i bytes to who has signed in meanwhile', async (size) => {
+  it.each([10, MULTIPART_MIN_SIZE])('does not give %i bytes to who has signed in meanwhile', async (size) => {
     const client = start()
     const events = new EventTarget()
     const browser = { onLine: false }

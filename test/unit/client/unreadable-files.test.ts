@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { lost, MIB, start, timed } from './faulty-server.js'
+import { lost, start, timed } from './faulty-server.js'
 import { rejectionOf } from './rejection.js'
 import { NOTHING_USED } from './server.js'
 import { useFakePauses } from './upload-in-parts/fake-pauses.js'
+import { DEFAULT_PART_SIZE } from '../../../src/server/attempts/sizes.js'
 
 useFakePauses()
 
@@ -45,7 +46,7 @@ describe('a file that can’t be read', () => {
   })
 
   it('ends the attempt in parts when it can no longer be read, without retries', async () => {
-    const { file, remove } = unreadable(48 * MIB)
+    const { file, remove } = unreadable(6 * DEFAULT_PART_SIZE)
     const client = startWith(remove)
     const { result } = await timed(rejectionOf(client.api.upload(file)))
     expect(result).toMatchObject({ code: 'FILE_UNREADABLE' })
@@ -54,7 +55,7 @@ describe('a file that can’t be read', () => {
   })
 
   it('is read again if a part could not be read once, as by a page that is being left', async () => {
-    const { file, fail } = unreadable(48 * MIB)
+    const { file, fail } = unreadable(6 * DEFAULT_PART_SIZE)
     let isFirst = true
     const client = startWith(() => {
       if (isFirst) fail(1)
@@ -65,7 +66,7 @@ describe('a file that can’t be read', () => {
   })
 
   it('is reported if its bytes change while it is sent, and the browser reads on', async () => {
-    const { file, change } = unreadable(48 * MIB)
+    const { file, change } = unreadable(6 * DEFAULT_PART_SIZE)
     const client = startWith(change)
     const { result } = await timed(rejectionOf(client.api.upload(file)))
     expect(result).toMatchObject({

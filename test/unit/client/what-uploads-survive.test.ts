@@ -19,6 +19,7 @@ import { stubPageEvents } from './page-events.js'
 import { rejectionOf } from './rejection.js'
 import { NOTHING_USED, type Fetch } from './server.js'
 import { useFakePauses } from './upload-in-parts/fake-pauses.js'
+import { DEFAULT_PART_SIZE } from '../../../src/server/attempts/sizes.js'
 
 useFakePauses()
 
@@ -183,7 +184,7 @@ describe('an upload in parts', () => {
         return new Response()
       },
     })
-    const file = new File([new Uint8Array(9 * 8 * MIB)], 'a', { lastModified: 1 })
+    const file = new File([new Uint8Array(9 * DEFAULT_PART_SIZE)], 'a', { lastModified: 1 })
     expect((await timed(rejectionOf(client.api.upload(file)))).result).toMatchObject({
       code: 'OBJECT_NOT_FOUND',
     })

@@ -5,10 +5,11 @@ import { large, refusal, silent } from '../faulty-server.js'
 import { NOTHING_USED } from '../server.js'
 import { useFakePauses, withoutPauses } from '../upload-in-parts/fake-pauses.js'
 import { createGate, note, notes, startQueue } from './queue-of-files.js'
+import { DEFAULT_PART_SIZE } from '../../../../src/server/attempts/sizes.js'
 
 useFakePauses()
 
-const PART = 8 * 1024 ** 2
+const PART = DEFAULT_PART_SIZE
 
 describe('a paused queue', () => {
   it('stops what is sent, holds back what waits and what is added, and goes on', async () => {

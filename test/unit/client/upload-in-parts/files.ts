@@ -1,6 +1,6 @@
-const MIB = 1024 ** 2
+import { DEFAULT_PART_SIZE } from '../../../../src/server/attempts/sizes.js'
 /** Size of all parts except the last. */
-export const PART = 8 * MIB
+export const PART = DEFAULT_PART_SIZE
 
 let files = 0
 

@@ -8,7 +8,7 @@ import { refuse, respondWith, startUploads } from './faulty-uploads.js'
 
 useFakePauses()
 
-describe('an upload of 16 MiB or more', () => {
+describe('a large upload', () => {
   it('is sent in parts', async () => {
     const uploads = startUploads()
     const file = threeParts()
@@ -38,7 +38,7 @@ describe('an upload of 16 MiB or more', () => {
     })
   })
 
-  it('is sent in parts at exactly 16 MiB, also a Blob', async () => {
+  it('is sent in parts from exactly the size of two, also a Blob', async () => {
     const uploads = startUploads()
     expect(await uploads.api.upload(fileOf(2 * PART - 1))).toMatchObject({ size: 2 * PART - 1 })
     expect([uploads.count(ONE_PUT), uploads.count(START)]).toEqual([1, 0])

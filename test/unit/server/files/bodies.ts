@@ -1,8 +1,9 @@
+import { DEFAULT_PART_SIZE } from '../../../../src/server/attempts/sizes.js'
 /** Bodies of `files.put` that misbehave, and that record whether they were told to stop. */
 
 export const MIB = 1024 ** 2
 /** The part size of files of up to 78 GiB. */
-export const PART = 8 * MIB
+export const PART = DEFAULT_PART_SIZE
 
 /** Returns `size` bytes in which no two parts are equal: they repeat after a prime number of bytes. */
 export function pattern(size: number): Uint8Array<ArrayBuffer> {

@@ -1,12 +1,13 @@
 import type { DbClientObject, ObjectStorage } from '@svc/db'
 import type { MultipartStorage } from '@svc/db/adapter'
 import { bytesOfSize, expectStatus, follow, type Caller } from '../service.js'
+import { DEFAULT_PART_SIZE } from '../../../../src/server/attempts/sizes.js'
 
 /** The requests of a multipart upload, as a browser sends them. */
 
 export const MIB = 1024 ** 2
 /** The size of every part except the last, for files of up to 10,000 such parts. */
-export const PART = 8 * MIB
+export const PART = DEFAULT_PART_SIZE
 
 export interface Parts {
   readonly object: DbClientObject
