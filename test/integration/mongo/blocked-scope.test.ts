@@ -162,6 +162,58 @@ describeMongo('while an open transaction blocks a scope', (url) => {
     expect(await store.checkUsage()).toEqual([])
   })
 
+  it('writes that arrive meanwhile join those that wait for it in one transaction', async () => {
+    await reserve('awaited', 'first')
+    const watched = watchedClient(url)
+    onTestFinished(() => watched.client.close())
+    const waiting = mongoAdapter(watched.client.db(db.databaseName), { now: clock.now })
+    const write = (name: string) =>
+      waiting.reserve({
+        ...{ bucket: 'bucket', scope: 'awaited', key: `awaited/${name}`, declaredSize: 5 },
+        expiresAt: afterNoon(HOUR),
+      })
+    await waiting.getScopeUsage('awaited')
+    const unblock = await block('awaited')
+    const taken: string[] = []
+    const count = (name: string) => {
+      taken.push(...watched.take().map((command) => command.name))
+      return taken.filter((command) => command === name).length
+    }
+    const untilTried = async () => {
+      const before = count('abortTransaction')
+      await expect.poll(() => count('abortTransaction')).toBeGreaterThan(before + 2)
+    }
+    const writes = [write('a')]
+    await untilTried()
+    writes.push(write('b'), write('c'))
+    await untilTried()
+    await unblock()
+    await Promise.all(writes)
+    expect(count('commitTransaction')).toBe(1)
+    expect(await store.checkUsage()).toEqual([])
+  })
+
+  it('a transfer between two others does not wait for one from or to it', async () => {
+    for (const scope of ['ours', 'theirs', 'shut']) await reserve(scope, 'first')
+    const move = async (from: string, to: string) => {
+      const { bucket, key, id } = await reserve(from, `to ${to}`)
+      await store.confirm({ bucket, key, id, scope: from, size: 5 })
+      return () => store.transfer({ bucket, key, from, to })
+    }
+    const free = await move('ours', 'theirs')
+    const shut = await move('theirs', 'shut')
+    const unblock = await block('shut')
+    // Two in flight, so that the transfers share the next group.
+    const busy = [reserve('x', 'x'), reserve('y', 'y')]
+    const moved = free()
+    const blocked = shut()
+    expect(await moved).toMatchObject({ scope: 'theirs' })
+    await unblock()
+    expect(await blocked).toMatchObject({ scope: 'shut' })
+    await Promise.all(busy)
+    expect(await store.checkUsage()).toEqual([])
+  })
+
   it('writes of other keys pass a key that the transaction holds', async () => {
     const { key } = await reserve('ann', 'held')
     const release = await hold({ bucket: 'bucket', key })

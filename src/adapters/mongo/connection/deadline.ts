@@ -96,8 +96,15 @@ const FIRST_PAUSE = 2
 const GROWTH = 1.7
 const LONGEST_PAUSE = 100
 
-/** Pauses before a retry, for a random time that grows with the failures, up to 100 milliseconds. */
-export function backOff(failures: number): Promise<void> {
-  const longest = Math.min(FIRST_PAUSE * GROWTH ** failures, LONGEST_PAUSE)
+/**
+ * Pauses before a retry, for a random time that grows with the failures, up to 100 milliseconds. From a second on, it gets
+ * shorter with the age of the call, so that of those that want the same the oldest tries most often.
+ */
+export function backOff(failures: number, since = performance.now()): Promise<void> {
+  const seconds = (performance.now() - since) / 1000
+  const longest = Math.min(
+    FIRST_PAUSE * GROWTH ** failures,
+    LONGEST_PAUSE / Math.min(Math.max(1, seconds), 4),
+  )
   return new Promise((resolve) => setTimeout(resolve, Math.random() * longest))
 }

@@ -70,7 +70,7 @@ export async function transact<T>(
           if (stopsAtConflict()) throw error
         }
         if (isNotPrimary(error)) await refuseDirectConnection(namespace)
-        await Promise.all([abort(session), backOff(failures)])
+        await Promise.all([abort(session), backOff(failures, call.since)])
         if (call.hasTimedOut) throw abandonedError(error)
       }
     }

@@ -9,7 +9,7 @@ import {
   type KeyWriteOutcome,
 } from '../../../core/store/lifecycle/decide.js'
 import { HELD, createLane } from '../../shared/lane/lane.js'
-import { partsOf } from '../../shared/lane/parts.js'
+import { isNested, partsOf } from '../../shared/lane/parts.js'
 import type { Job } from '../../shared/lane/waiting-jobs.js'
 import { abandonedError, backOff, combineCalls, type Call } from '../connection/deadline.js'
 import { isServerError, isWriteConflict } from '../connection/failures.js'
@@ -34,6 +34,8 @@ const PURGE_PATIENCE = 1000
  * may hold a key as well as one that stays, and many writes one by one would lose many turns to other processes.
  */
 const GROUP_CONFLICTS = 3
+/** Milliseconds after a conflict with another process in a scope during which transactions lock it before they read. */
+const CONTENDED = 1000
 const SKIPPED: Decision = { outcome: 'unchanged', row: null }
 
 interface WriteJob extends Job {
@@ -41,8 +43,20 @@ interface WriteJob extends Job {
   readonly call: Call
   /** When the caller called, in milliseconds. */
   readonly since: number
+  /** How often its transactions lost the scopes to another process. */
+  readonly losses: { count: number }
   /** Whether this process has seen the key before. */
   readonly isKeySeen: boolean
+}
+
+/** Ends a transaction that lost its scopes to another process. */
+class LostTurn extends Error {
+  override readonly name = 'LostTurn'
+}
+
+/** Refuses a transaction of several scopes: another process that wants one of them would keep the others waiting. */
+class TooManyScopes extends Error {
+  override readonly name = 'TooManyScopes'
 }
 
 /**
@@ -54,6 +68,8 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
   const lastScopes = new RecentEntries<string>(REMEMBERED_KEYS)
   /** Scopes whose last reserve was of a free key. The next one that runs alone assumes the same, and saves a command. */
   const freeKeyScopes = new RecentEntries<true>(REMEMBERED_SCOPES)
+  /** When a transaction last met another process in a scope. */
+  const conflicts = new RecentEntries<number>(REMEMBERED_SCOPES)
   const lane = createLane<WriteJob, Decision>({
     run: (jobs) =>
       commit(jobs).catch((error: unknown) => {
@@ -61,7 +77,8 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
         throw error
       }),
     tooLate: ({ call }) => (call.hasTimedOut ? abandonedError(call.lastError) : null),
-    wasUndone: isServerError,
+    wasUndone: (error) => isServerError(error) || error instanceof TooManyScopes,
+    pauseIfLost: (error, jobs) => (error instanceof LostTurn ? pauseAfterLoss(jobs) : null),
     async hold(job, holds) {
       await backOff(holds)
       const scope = scopeFound(job)
@@ -79,17 +96,22 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     const call = combineCalls(open.map((job) => job.call))
     const hasParts = partsOf(open, ({ scopes }) => scopes).length > 1
     const scopes = new Set(open.flatMap((job) => job.scopes))
-    let areScopesLocked = false
+    const isJoined = hasParts || !isNested(open)
+    const areContended = [...scopes].some(isContended)
+    if (isJoined && areContended) throw new TooManyScopes()
+    let locks: 'none' | 'wanted' | 'held' = 'none'
     let conflictsOverKeys = 0
 
     /**
      * Returns whether to leave a write conflict to the lane: one that concerns one of several parts, a key behind the
-     * locks of the scopes, or a job whose scope is known by now.
+     * locks of the scopes, or a job whose scope is known by now. Throws if it was over the locks.
      */
     function stopsAtConflict(): boolean {
-      if (areScopesLocked) conflictsOverKeys++
+      if (locks === 'held') conflictsOverKeys++
+      else if (!hasParts) for (const scope of scopes) conflicts.set(scope, performance.now())
+      if (locks === 'wanted') throw new LostTurn()
       const most = open.length > 1 ? GROUP_CONFLICTS : 1
-      return hasParts || conflictsOverKeys >= most || scopeFound(jobs[0]!) !== null
+      return isJoined || conflictsOverKeys >= most || scopeFound(jobs[0]!) !== null
     }
 
     function skipPurges(): void {
@@ -111,7 +133,7 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
       async (transaction, failures) => {
         if (isWriteConflict(call.lastError)) skipPurges()
         if (open.length === 0) return []
-        areScopesLocked = false
+        locks = 'none'
         const writes = open.map(({ write }) => write)
         const [first] = open
         if (failures === 0 && open.length === 1 && assumesFreeKey(first!)) {
@@ -120,9 +142,10 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
           await restart(transaction.session)
         }
         // Other processes write to the scopes too. With the locks taken first, a conflict costs one statement, not all.
-        if (failures > 0 && scopes.size > 0) {
+        if ((failures > 0 || areContended) && scopes.size > 0) {
+          locks = 'wanted'
           await lockScopes(transaction, scopes)
-          areScopesLocked = true
+          locks = 'held'
         }
         const onScope = (key: string, scope: string) => lastScopes.set(key, scope)
         return decideAndWrite(transaction, writes, { scopes, onScope, recordsEvents: recordsEvents() })
@@ -134,6 +157,16 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     const decisions = await Promise.race([committed, timedOut])
     open.forEach(({ write }, index) => remember(write, decisions[index]!))
     return jobs.map((job) => decisions[open.indexOf(job)] ?? SKIPPED)
+  }
+
+  function isContended(scope: string): boolean {
+    return performance.now() - (conflicts.get(scope) ?? -Infinity) < CONTENDED
+  }
+
+  /** Pauses, the longer the more often one of the jobs lost, and the shorter the older the oldest is. */
+  function pauseAfterLoss(jobs: readonly WriteJob[]): Promise<void> {
+    const counts = jobs.map(({ losses }) => losses.count++)
+    return backOff(Math.max(...counts), Math.min(...jobs.map(({ since }) => since)))
   }
 
   function assumesFreeKey(job: WriteJob): job is WriteJob & { readonly write: KeyWrite<'reserve'> } {
@@ -165,8 +198,10 @@ export function createKeyWrites(namespace: Namespace, recordsEvents: () => boole
     const scopes = !changesSums(write) ? [] : given.length === 0 && last !== null ? [last] : given
     const receiver = scopes.at(-1)
     if (receiver !== undefined) lastScopes.set(key, receiver)
-    const since = performance.now()
-    const decision = await lane.add({ key, scopes, write, call, since, isKeySeen: last !== null })
+    const decision = await lane.add({
+      ...{ key, scopes, write, call, since: performance.now() },
+      ...{ losses: { count: 0 }, isKeySeen: last !== null },
+    })
     return outcomeOf(write, decision)
   }
 }

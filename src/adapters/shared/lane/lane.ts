@@ -1,6 +1,6 @@
 import { detached } from '../../../core/detached.js'
 import { StorageError } from '../../../core/errors.js'
-import { partsOf } from './parts.js'
+import { isNested, partsOf } from './parts.js'
 import { type Job, type Queued, WaitingJobs } from './waiting-jobs.js'
 
 const MAX_GROUP = 64
@@ -20,6 +20,11 @@ export interface LaneOptions<J extends Job, Result> {
   /** Returns whether a group of two or more that failed with this error had no effect, so that parts of it can run. */
   readonly wasUndone: (error: unknown) => boolean
   /**
+   * Returns a pause after which jobs that failed with this error, and had no effect, wait again together, so that those
+   * that arrived meanwhile can join. Returns `null` for other errors. Meanwhile, only their scopes and keys are busy.
+   */
+  readonly pauseIfLost?: (error: unknown, jobs: readonly J[]) => Promise<unknown> | null
+  /**
    * Waits for the key of a job that was held this many times before. Returns the job to run again, or its result.
    * Meanwhile, only jobs with the same key wait.
    */
@@ -36,6 +41,13 @@ export interface LaneOptions<J extends Job, Result> {
   readonly onIdle?: () => void
 }
 
+/** Why jobs are not settled. */
+interface Unsettled {
+  readonly isUndone?: true
+  /** The pause of jobs that lost their turn. */
+  readonly pause?: Promise<unknown>
+}
+
 /**
  * Creates a lane of writes. A round trip and a commit cost about the same for one write as for many, so a job starts at
  * once, in the same tick, while fewer than two are in flight. Later ones wait for one to end, and those whose keys and
@@ -43,7 +55,8 @@ export interface LaneOptions<J extends Job, Result> {
  */
 export function createLane<J extends Job, Result>(options: LaneOptions<J, Result>) {
   type Each = Queued<J, Result>
-  const { run, tooLate, wasUndone, hold, counts, mayShare, untilNextCalls, patience, onIdle } = options
+  const { run, tooLate, wasUndone, pauseIfLost, hold, counts, mayShare, untilNextCalls, patience, onIdle } =
+    options
   const jobs = new WaitingJobs<J, Result>()
   let arrivals = 0
   let inFlight = 0
@@ -77,35 +90,42 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
   }
 
   /**
-   * Runs jobs and frees their scopes. If they were undone, their parts that share no scope run at once, and the jobs of a
-   * single part wait again, each to run by itself.
+   * Runs jobs and frees their scopes. If they were undone, their parts that share no scope run at once. The jobs of a
+   * single part wait again, each to run without the scopes of others, or else by itself.
    */
   async function runPart(part: readonly Each[]): Promise<void> {
-    const scopes = part.flatMap(({ job }) => job.scopes)
-    if (!(await settle(part))) {
+    const { isUndone, pause } = await settle(part)
+    if (isUndone) {
       const parts = partsOf(part, ({ job }) => job.scopes)
       if (parts.length > 1) return void (await Promise.all(parts.map(runPart)))
-      for (const queued of part) {
-        // One of them may be held. Each further group that it shared would be undone too.
-        queued.isAlone = true
-        jobs.wait(queued)
-      }
+      // One of them may be held. Each further group that it shared would be undone too.
+      const limit = isNested(part.map(({ job }) => job)) ? 'isAlone' : 'isNarrow'
+      for (const queued of part) queued[limit] = true
     }
-    jobs.freeScopes(scopes)
-    startNext()
+    const goOn = () => {
+      if (isUndone || pause) for (const queued of part) jobs.wait(queued)
+      jobs.freeScopes(part.flatMap(({ job }) => job.scopes))
+      startNext()
+    }
+    // The caller does not wait, so the group no longer counts as in flight.
+    if (pause) void pause.then(goOn)
+    else goOn()
   }
 
-  /** Runs jobs until each is settled or held. Returns `false` if they were undone. */
-  async function settle(group: readonly Each[]): Promise<boolean> {
+  /** Runs jobs until each is settled or held, unless they were undone or have to pause. */
+  async function settle(group: readonly Each[]): Promise<Unsettled> {
     const open = group.filter(mayStart)
+    const opened = open.map(({ job }) => job)
     let held: readonly Each[] = []
-    const nullIfUndone = (error: unknown) => {
-      if (open.length > 1 && wasUndone(error)) return null
+    const withoutEffect = (error: unknown): Unsettled => {
+      const pause = pauseIfLost?.(error, opened) ?? null
+      if (pause) return { pause }
+      if (open.length > 1 && wasUndone(error)) return { isUndone: true }
       throw error
     }
     try {
-      const results = open.length > 0 ? await run(open.map(({ job }) => job)).catch(nullIfUndone) : []
-      if (results === null) return false
+      const results = open.length > 0 ? await run(opened).catch(withoutEffect) : []
+      if (!('length' in results)) return results
       held = open.filter((_, index) => results[index] === HELD)
       open.forEach(({ resolve }, index) => {
         const result = results[index]!
@@ -119,7 +139,7 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
       if (held.includes(queued)) void settleHeld(queued)
       else jobs.remove(queued)
     }
-    return true
+    return {}
   }
 
   function mayStart({ job, isEnded, reject }: Each): boolean {
@@ -153,7 +173,7 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
           const message = `Too many writes of one scope: ${MAX_WAITING} are waiting already, so this one was not started.`
           return reject(new StorageError('DATABASE_UNAVAILABLE', { message }))
         }
-        const state = { isWaiting: false, isEnded: false, isAlone: false, holds: 0 }
+        const state = { isWaiting: false, isEnded: false, isNarrow: false, isAlone: false, holds: 0 }
         jobs.add({ job, scope, arrival: arrivals++, ...state, resolve, reject })
         start()
       }),

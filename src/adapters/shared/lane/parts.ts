@@ -13,3 +13,9 @@ export function partsOf<T>(group: readonly T[], scopesOf: (item: T) => readonly 
   }
   return [...parts]
 }
+
+/** Returns whether the scopes of one item include those of all others. */
+export function isNested(group: readonly { readonly scopes: readonly string[] }[]): boolean {
+  const all = new Set(group.flatMap(({ scopes }) => scopes))
+  return group.some(({ scopes }) => new Set(scopes).size === all.size)
+}

@@ -1,3 +1,5 @@
+import { isNested } from './parts.js'
+
 export interface Job {
   /** Jobs with the same key run in order, never together: two jobs on one object could undo each other. */
   readonly key: string
@@ -14,6 +16,8 @@ export interface Queued<J extends Job, Result> {
   isWaiting: boolean
   /** Whether it must not start any more. */
   isEnded: boolean
+  /** Whether no scope of others joins its own, because a group that needed more scopes was undone. */
+  isNarrow: boolean
   /** Whether it runs by itself, because a group that it shared was undone. */
   isAlone: boolean
   /** How often its key was held. */
@@ -72,7 +76,7 @@ export class WaitingJobs<J extends Job, Result> {
     const group: Queued<J, Result>[] = []
     for (let next; group.length < max && (next = this.#candidates[0]) !== undefined;) {
       const isNext = this.#isNext(next)
-      if (isNext && next.isAlone && group.length > 0) break
+      if (isNext && group.length > 0 && !mayJoin(group, next)) break
       this.#candidates.shift()
       if (!isNext) continue
       this.#leaveScopes(next)
@@ -132,6 +136,15 @@ export class WaitingJobs<J extends Job, Result> {
     const first = this.#scopes.get(scope)?.[0]
     if (first !== undefined && !this.#busy.has(scope)) insert(this.#candidates, first)
   }
+}
+
+function mayJoin<J extends Job, Result>(
+  group: readonly Queued<J, Result>[],
+  next: Queued<J, Result>,
+): boolean {
+  if (next.isAlone) return false
+  const joined = [...group, next]
+  return joined.every(({ isNarrow }) => !isNarrow) || isNested(joined.map(({ job }) => job))
 }
 
 /** Inserts a job in order of arrival, unless it is there. */

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { createDeadline, type Call } from '../../../../src/adapters/mongo/connection/deadline.js'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { backOff, createDeadline, type Call } from '../../../../src/adapters/mongo/connection/deadline.js'
 import { WRITE_CONFLICT } from '../../../../src/adapters/mongo/connection/failure-table.js'
 import type { Unreachable } from '../../../../src/adapters/mongo/connection/topology.js'
 
@@ -38,4 +38,24 @@ describe('a call of MongoDB that times out', () => {
       cause: lost,
     })
   })
+})
+
+it('lets an old call pause for a shorter time than a new one', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+  vi.spyOn(Math, 'random').mockReturnValue(1)
+  onTestFinished(() => {
+    vi.restoreAllMocks()
+    vi.useRealTimers()
+  })
+  const ended: string[] = []
+  const now = performance.now()
+  void backOff(20, now).then(() => ended.push('new'))
+  void backOff(20, now - 2000).then(() => ended.push('2 s'))
+  void backOff(20, now - 20_000).then(() => ended.push('20 s'))
+  await vi.advanceTimersByTimeAsync(25)
+  expect(ended).toEqual(['20 s'])
+  await vi.advanceTimersByTimeAsync(25)
+  expect(ended).toEqual(['20 s', '2 s'])
+  await vi.advanceTimersByTimeAsync(50)
+  expect(ended).toEqual(['20 s', '2 s', 'new'])
 })

@@ -6,6 +6,7 @@ export interface NamedJob extends Job {
 }
 
 export const UNDONE = new Error('undone')
+export const LOST_TURN = new Error('lost its turn')
 
 /** Waits until all pending promise callbacks have run, and those that they scheduled. */
 export async function turn(): Promise<void> {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLane, HELD } from '../../../../../src/adapters/shared/lane/lane.js'
 import { createScopeLanes } from '../../../../../src/adapters/shared/lane/scope-lanes.js'
 import type { Job } from '../../../../../src/adapters/shared/lane/waiting-jobs.js'
-import { groupsToEnd, type NamedJob, options, turn, UNDONE } from './groups-to-end.js'
+import { groupsToEnd, LOST_TURN, type NamedJob, options, turn, UNDONE } from './groups-to-end.js'
 import { checkRandomJobs } from './random-jobs.js'
 
 it('settles each of random jobs with its own result, in the order of its key and its scopes', () =>
@@ -47,7 +47,7 @@ it('runs the parts of an undone group that share no scope at once, and each job 
   const { names, started, add } = groupsToEnd()
   void add('a')
   void add('b')
-  const results = [add('c', ['x']), add('d', ['y', 'z']), add('e', ['x', 'y']), add('f', ['w'])]
+  const results = [add('c', ['x', 'y']), add('d', ['y', 'x']), add('e', ['y']), add('f', ['w'])]
   void add('g', ['x'])
   await started[0]!.end()
   await started[2]!.end(UNDONE)
@@ -61,6 +61,53 @@ it('runs the parts of an undone group that share no scope at once, and each job 
   await Promise.all([started[5]!.end(reason), expect(results[0]).rejects.toBe(reason)])
   for (const next of [6, 7, 8]) await started[next]!.end()
   expect(names().slice(6)).toEqual(['d', 'e', 'g', 'h'])
+})
+
+it('lets no job of an undone group run with the scopes of others, unless its own include them', async () => {
+  const { names, started, add } = groupsToEnd()
+  void add('a', ['x'])
+  void add('b', ['x'])
+  void add('c', ['x', 'y'])
+  void add('d', ['y', 'z'])
+  void add('e', ['z'])
+  await started[0]!.end()
+  expect(names()).toEqual(['a', 'b c d e'])
+  await started[1]!.end(UNDONE)
+  expect(names().slice(2)).toEqual(['b c'])
+  void add('f', ['x'])
+  await started[2]!.end(UNDONE)
+  expect(names().slice(3)).toEqual(['b'])
+  await started[3]!.end()
+  expect(names().slice(4)).toEqual(['c'])
+  await started[4]!.end()
+  expect(names().slice(5)).toEqual(['d e', 'f'])
+})
+
+it('lets the jobs of a group that lost its turn pause and wait again, and others join them', async () => {
+  const pauses: (() => void)[] = []
+  const { names, started, add } = groupsToEnd({
+    pauseIfLost: (error) =>
+      error === LOST_TURN ? new Promise<void>((resolve) => pauses.push(resolve)) : null,
+  })
+  const results = [add('a', ['x']), add('b', ['x']), add('other', ['y'])]
+  await started[0]!.end(LOST_TURN)
+  // A group that pauses is not in flight.
+  results.push(add('third', ['z']), add('c', ['x']))
+  await started[2]!.end()
+  expect(names()).toEqual(['a', 'other', 'third'])
+  pauses[0]!()
+  await turn()
+  expect(names().slice(3)).toEqual(['a b c'])
+  await started[3]!.end(LOST_TURN)
+  results.push(add('d', ['x']))
+  pauses[1]!()
+  await turn()
+  expect(names().slice(4)).toEqual(['a b c d'])
+  await started[4]!.end()
+  await started[1]!.end()
+  expect(await Promise.all(results)).toEqual(
+    ['a', 'b', 'other', 'third', 'c', 'd'].map((name) => `${name} done`),
+  )
 })
 
 it('runs a held job of an undone group by itself, without waiting for the others of that group', async () => {

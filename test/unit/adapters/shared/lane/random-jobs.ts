@@ -2,12 +2,14 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { createLane, HELD } from '../../../../../src/adapters/shared/lane/lane.js'
 import type { Job } from '../../../../../src/adapters/shared/lane/waiting-jobs.js'
-import { options, turn, UNDONE } from './groups-to-end.js'
+import { LOST_TURN, options, turn, UNDONE } from './groups-to-end.js'
 
 interface RandomJob extends Job {
   readonly index: number
   /** What its group ends with, or what it ends with alone. */
   readonly outcome: 'done' | 'undone' | 'failed'
+  /** How often a group with it loses its turn before it runs. */
+  readonly losses: number
   /** How often its key is held before it runs. */
   readonly holds: number
   /** Whether it runs by itself when its key is free, instead of joining another group. */
@@ -22,6 +24,7 @@ const randomJobs = fc
       key: fc.nat(4).map((key) => `key ${key}`),
       scopes: fc.uniqueArray(fc.nat(3).map(String), { maxLength: 2 }),
       outcome: fc.constantFrom('done', 'done', 'done', 'undone', 'failed' as const),
+      losses: fc.constantFrom(0, 0, 0, 1, 2),
       holds: fc.constantFrom(0, 0, 0, 1, 2),
       runsHeld: fc.boolean(),
     }),
@@ -41,6 +44,7 @@ async function checkJobs(list: readonly RandomJob[], counts: 'jobs' | 'groups', 
   const faults: string[] = []
   const arrived: RandomJob[] = []
   const groups: (readonly RandomJob[])[] = []
+  const lost = new Map<RandomJob, number>()
   const held = new Map<RandomJob, number>()
   const waitingForKeys = new Set<RandomJob>()
   const undone = new Set<RandomJob>()
@@ -85,11 +89,16 @@ async function checkJobs(list: readonly RandomJob[], counts: 'jobs' | 'groups', 
   const lane = createLane<RandomJob, number>({
     ...options,
     counts,
+    pauseIfLost: (error) => (error === LOST_TURN ? scheduler.schedule(Promise.resolve()) : null),
     async run(group) {
       check(group)
       groups.push(group)
       await scheduler.schedule(Promise.resolve())
       groups.splice(groups.indexOf(group), 1)
+      if (group.some((job) => job.losses > (lost.get(job) ?? 0))) {
+        for (const job of group) lost.set(job, (lost.get(job) ?? 0) + 1)
+        throw LOST_TURN
+      }
       const isHeld = (job: RandomJob) => job.holds > (held.get(job) ?? 0)
       if (group.length > 1 && group.some((job) => job.outcome !== 'done' && !isHeld(job))) {
         for (const job of group) undone.add(job)
