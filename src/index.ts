@@ -88,7 +88,8 @@ export {
   type TransferScopeResult,
 } from './server/jobs/transfer-scope.js'
 export type { JobFailure, JobOptions, JobProgress } from './server/jobs/job.js'
-export type { EventContext, EventHandler } from './server/events/delivery.js'
+export type { EventHandler } from './server/events/delivery.js'
+export type { EventContext } from './server/events/handler-context.js'
 
 // Records, errors, and what is reported to operators.
 export { createAttemptId } from './core/store/attempt-id.js'

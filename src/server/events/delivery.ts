@@ -3,18 +3,9 @@ import type { ClaimEventsInput, SettleEventInput, StorageObjectStore } from '../
 import type { SettledEvent, StoredEvent } from '../../core/store/events.js'
 import { inFull } from '../../core/store/store-parts.js'
 import type { Brake } from './brake.js'
+import { HandlerAbortion, type EventContext } from './handler-context.js'
 import { SettlementQueue } from './settlement-queue.js'
 import { nextTurn, startTimer } from '../waits.js'
-
-/** What an event handler gets besides the event. */
-export interface EventContext {
-  /**
-   * Aborts when the result of the handler no longer counts: the claim was lost, so another process may handle the event, the
-   * handler has run for `handlerSeconds`, or it was still running 30 seconds after the job was stopped. Pass it on to `fetch`
-   * and other calls that take one.
-   */
-  readonly signal: AbortSignal
-}
 
 /**
  * Handles one event. The event is removed once the handler has returned. If it throws, the event is retried later, and the later
@@ -80,7 +71,7 @@ const LOST = { outcome: 'lost' } as const
 /** A claimed event whose handler runs, or is about to. */
 interface Running {
   readonly event: StoredEvent
-  readonly controller: AbortController
+  readonly abortion: HandlerAbortion
   /** Ends the wait for the handler, which may never return. */
   giveUp: (reason: Error) => void
   isHandled: boolean
@@ -154,8 +145,8 @@ export class EventDelivery {
     // Our own claim of the event had expired.
     const older = this.#running.get(event.id)
     if (older) this.#loseClaim(older)
-    const controller = new AbortController()
-    const running = { event, controller, giveUp: () => undefined, isHandled: false, isLost: false }
+    const abortion = new HandlerAbortion()
+    const running = { event, abortion, giveUp: () => undefined, isHandled: false, isLost: false }
     const extendBy = claimedAt + this.#secondsOfThird * 1000
     this.#extendBy = this.#running.size === 0 ? extendBy : Math.min(this.#extendBy, extendBy)
     this.#running.set(event.id, running)
@@ -207,29 +198,30 @@ export class EventDelivery {
 
   /** Calls the handler, and waits until it has ended or is given up. */
   async #call(running: Running): Promise<void> {
-    const { event, controller } = running
+    const { event, abortion } = running
     const { onEvent, report, now, brake, handlerSeconds, idle } = this.#options
-    const text = `The handler of event ${event.id} (${event.type} ${event.object.key})`
+    const what = () => `The handler of event ${event.id} (${event.type} ${event.object.key})`
+    let stopTimer = (): void => undefined
+    const giveUp = () => {
+      const error = new Error(`${what()} did not end within ${handlerSeconds} seconds.`)
+      running.giveUp(error)
+      abortion.abort(error)
+    }
     const tell = () => {
       const end = `After ${handlerSeconds} seconds, its signal aborts and the event counts as failed.`
-      report(new Error(`${text} has been running for ${LONG_SECONDS / 60} minutes. ${end}`), event)
+      stopTimer = startTimer(handlerSeconds - LONG_SECONDS, giveUp, idle)
+      report(new Error(`${what()} has been running for ${LONG_SECONDS / 60} minutes. ${end}`), event)
     }
-    const giveUp = () => {
-      const error = new Error(`${text} did not end within ${handlerSeconds} seconds.`)
-      running.giveUp(error)
-      controller.abort(error)
-    }
-    const stopTelling = handlerSeconds > LONG_SECONDS ? startTimer(LONG_SECONDS, tell, idle) : null
-    const stopWaiting = startTimer(handlerSeconds, giveUp, idle)
+    const isLong = handlerSeconds > LONG_SECONDS
+    stopTimer = startTimer(isLong ? LONG_SECONDS : handlerSeconds, isLong ? tell : giveUp, idle)
     const start = now()
     try {
       await new Promise((resolve, reject) => {
         running.giveUp = reject
-        Promise.resolve(detached(() => onEvent(event, { signal: controller.signal }))).then(resolve, reject)
+        Promise.resolve(detached(() => onEvent(event, abortion.context))).then(resolve, reject)
       })
     } finally {
-      stopTelling?.()
-      stopWaiting()
+      stopTimer()
       brake.ran(event, start, now())
       // The timer comes too late if handlers that block the event loop end one after the other.
       if (now().getTime() > this.#extendBy) this.#extendNow()
@@ -308,7 +300,7 @@ export class EventDelivery {
   #lose(running: Running, reason: Error): void {
     running.isLost = true
     if (this.#running.get(running.event.id) === running) this.#running.delete(running.event.id)
-    running.controller.abort(reason)
+    running.abortion.abort(reason)
   }
 
   #reportLoss(): void {

@@ -98,6 +98,23 @@ describe('a claim', () => {
     expect(await store.extendClaims([stolen!])).toEqual([stolen!.id])
   })
 
+  it('has aborted a signal that its handler reads only afterwards', async () => {
+    await activate(store, 'a', clock)
+    const handler = deferred()
+    let reason: unknown
+    const run = deliver(async (_, context) => {
+      await handler.promise
+      reason = context.signal.reason
+    })
+    await pass(1)
+    clock.advance(60 * SECOND)
+    const [stolen] = await store.claimEvents()
+    await pass(20)
+    handler.resolve()
+    await run
+    expect(reason).toMatchObject({ message: expect.stringContaining(stolen!.id) as string })
+  })
+
   it('that was lost is not settled by a handler that then throws', async () => {
     await activate(store, 'a', clock)
     const run = deliver(
