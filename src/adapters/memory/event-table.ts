@@ -29,13 +29,13 @@ function copyRecord({ id, change, createdAt }: Entry) {
   const { type, object, previous } = change
   const reason = change.type === 'rejected' ? change.reason : null
   const copy = events.recordedChange(type, copyObject(object), previous && copyObject(previous), reason)
-  return { id, ...copy, createdAt: new Date(createdAt) }
+  return Object.assign(copy, { id, createdAt: new Date(createdAt) })
 }
 
 function listed(entry: Entry): events.ListedEvent {
   const { attempts, dueAt, claim } = entry
   const claimedUntil = claim === null ? null : new Date(dueAt)
-  return { ...copyRecord(entry), attempts, dueAt: new Date(dueAt), claimedUntil }
+  return Object.assign(copyRecord(entry), { attempts, dueAt: new Date(dueAt), claimedUntil })
 }
 
 /** The events that are still to be settled. Only the oldest event of an object can be claimed, so only that one is removed. */
@@ -85,7 +85,8 @@ export class EventTable {
     return wanted.map((entry) => {
       const claim = createAttemptId({ now: () => now })
       this.#schedule(entry, claim, until, entry.attempts + 1)
-      return { ...copyRecord(entry), attempts: entry.attempts, claim, hasNext: entry.next !== null }
+      const { attempts, next } = entry
+      return Object.assign(copyRecord(entry), { attempts, claim, hasNext: next !== null })
     })
   }
 

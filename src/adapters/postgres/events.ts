@@ -59,7 +59,7 @@ export function createEventMethods(
         const batch = entries.slice(from, from + SETTLE_BATCH_SIZE)
         const places = batch.flatMap((entry) => {
           const place = parseClaim(entry)
-          return place === null ? [] : [{ ...place, retry_at: entry.retryAt }]
+          return place === null ? [] : [Object.assign(place, { retry_at: entry.retryAt })]
         })
         if (places.length === 0) continue
         try {
@@ -118,17 +118,16 @@ function readEvent(row: TextRow): StoredEvent {
 
 function readListedEvent(row: TextRow): ListedEvent {
   const dueAt = readDate(row[9])
-  return { ...readChange(row), dueAt, claimedUntil: row[10] === 't' ? new Date(dueAt) : null }
+  return Object.assign(readChange(row), { dueAt, claimedUntil: row[10] === 't' ? new Date(dueAt) : null })
 }
 
 function readChange(row: TextRow) {
   const previous = row[5] == null ? null : readRow(row[5])
-  return {
+  return Object.assign(recordedChange(row[3]!, readRow(row[4]!), previous, row[8] ?? null), {
     id: eventId({ digest: row[0]!, number: row[1]!, id: row[2]! }),
-    ...recordedChange(row[3]!, readRow(row[4]!), previous, row[8] ?? null),
     createdAt: readDate(row[6]),
     attempts: readNumber(row[7]),
-  }
+  })
 }
 
 function readRow(text: string): StorageObject {

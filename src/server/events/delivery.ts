@@ -201,7 +201,7 @@ export class EventDelivery {
     const { event, abortion } = running
     const { onEvent, report, now, brake, handlerSeconds, idle } = this.#options
     const what = () => `The handler of event ${event.id} (${event.type} ${event.object.key})`
-    let stopTimer = (): void => undefined
+    let stopTimer: () => void
     const giveUp = () => {
       const error = new Error(`${what()} did not end within ${handlerSeconds} seconds.`)
       running.giveUp(error)

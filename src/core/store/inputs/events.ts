@@ -103,10 +103,10 @@ const EXTENDED_NAMES = namesOf<StoredEvent & Pick<Extract<StoredEvent, { type: '
 const SETTLED_NAMES = new Set([...EXTENDED_NAMES, 'retryAt' satisfies keyof SettleEventInput])
 
 export function settleEventsCommand(entries: readonly SettleEventInput[], now: Date): SettleEventsCommand {
-  const read = (entry: Readonly<Record<string, unknown>>, name: string) => ({
-    ...eventClaim(entry, name),
-    retryAt: entry['retryAt'] == null ? null : checkDate(`${name}.retryAt`, entry['retryAt']),
-  })
+  const read = (entry: Readonly<Record<string, unknown>>, name: string) =>
+    Object.assign(eventClaim(entry, name), {
+      retryAt: entry['retryAt'] == null ? null : checkDate(`${name}.retryAt`, entry['retryAt']),
+    })
   return { entries: checkEntries(entries, SETTLED_NAMES, read), now }
 }
 
