@@ -143,7 +143,7 @@ export function describeConcurrentErasures(isComplete: boolean): void {
       await cleanUpUntilDone(world)
       await expectConsistent(world)
     }
-    if (!isComplete) return void (await forEverySchedule(run, { maxSwitches: 1, step: 2 }))
+    if (!isComplete) return void (await forEverySchedule(run, { maxSwitches: 1, step: 4 }))
     await (isLong ? forSomeSchedules(3000, run) : forEverySchedule(run))
     expect([...reached].sort()).toEqual(ends.map((end) => JSON.stringify(end)).sort())
   })
