@@ -46,11 +46,14 @@ async function loadDatabase(name, isHeld) {
     await holder.query('SELECT count(*) FROM svc_db.objects')
   }
   await createUsedStore(pool, store, rows)
+  // Later lists of events start after what had been recorded a minute before.
+  await store.listEvents()
   return { store, costs: await measureServerCosts(pool) }
 }
 
 const free = await loadDatabase('free', false)
 const held = await loadDatabase('held', true)
+await new Promise((resolve) => setTimeout(resolve, 60_000))
 const report = openReport('postgres, beside an old snapshot')
 const calls = callsBeside()
 const results = []

@@ -124,7 +124,7 @@ export function callsBeside() {
       name: 'claimEvents, first ones of others',
       call: (store) => store.claimEvents({ attempted: false, limit: 8, lastScopes: [HOT] }),
     },
-    { name: 'listEvents', call: (store) => store.listEvents({ limit: LIMIT }), bar: {} },
+    { name: 'listEvents', call: (store) => store.listEvents({ limit: LIMIT }) },
     { name: 'listExpired', call: (store) => store.listExpired({ limit: LIMIT }) },
     { name: 'listExpired of the scope', call: (store) => store.listExpired({ scope: HOT, limit: LIMIT }) },
     { name: 'purgeExpired', call: (store) => store.purgeExpired({ limit: LIMIT }) },

@@ -22,7 +22,7 @@ const SETTLE_BATCH_SIZE = 200
 export function createEventMethods(
   { idempotent, once }: Calls,
   statements: Statements['events'],
-  { firstEvents, retries }: Pick<IndexMarks, 'firstEvents' | 'retries'>,
+  { firstEvents, retries, listedEvents }: Pick<IndexMarks, 'firstEvents' | 'retries' | 'listedEvents'>,
 ) {
   return {
     async claimEvents({ limit, reference, attempted, lastScopes, now, until }) {
@@ -85,7 +85,20 @@ export function createEventMethods(
 
     async listEvents({ limit, after }) {
       if (after !== null && !isPosition(after)) throw new StorageError('INVALID_CURSOR')
-      const rows = await idempotent(statements.list, [after ?? '0', limit + 1])
+      const rows =
+        after === null
+          ? await listedEvents.look(async (from) => {
+              const found = await idempotent(statements.listFirst, [String(from), limit + 1])
+              // A row without an id only tells the last number.
+              const result = found.filter((row) => row[2] != null)
+              const drawn = found[0]?.[11]
+              return {
+                result,
+                first: result[0] ? BigInt(result[0][2]!) : null,
+                drawn: drawn == null ? null : BigInt(drawn),
+              }
+            })
+          : await idempotent(statements.list, [after, limit + 1])
       return {
         items: rows.slice(0, limit).map(readListedEvent),
         next: rows.length > limit ? rows[limit - 1]![2]! : null,

@@ -1,5 +1,6 @@
 import { RecentEntries } from '../../core/recent-entries.js'
 import { FROM_START, LowWaterMark } from './low-water-mark.js'
+import { NumberMark } from './number-mark.js'
 
 /** Milliseconds of real time after which a look starts at the beginning of its index again. */
 const FULL_LOOK_EVERY = 60_000
@@ -42,6 +43,8 @@ export class ScopeMarks {
 export class IndexMarks {
   readonly firstEvents: LowWaterMark
   readonly retries: LowWaterMark
+  /** Events in the order of their numbers. */
+  readonly listedEvents: NumberMark
   /** Rejections that other rejections forget, because they are older than an hour. */
   readonly forgotten: LowWaterMark
   readonly #all: ScopeMarks
@@ -56,6 +59,7 @@ export class IndexMarks {
     this.#fullLookEvery = isPool ? FULL_LOOK_EVERY : 0
     this.firstEvents = new LowWaterMark(this.#fullLookEvery)
     this.retries = new LowWaterMark(this.#fullLookEvery)
+    this.listedEvents = new NumberMark(this.#fullLookEvery)
     this.forgotten = new LowWaterMark(this.#fullLookEvery)
     this.#all = new ScopeMarks(this.#fullLookEvery)
   }
@@ -84,6 +88,7 @@ export class IndexMarks {
   reset(): void {
     const ofAll = Object.values(this.#all) as LowWaterMark[]
     for (const mark of [this.firstEvents, this.retries, this.forgotten, ...ofAll]) mark.lower(FROM_START)
+    this.listedEvents.reset()
     this.#ofScopes = new RecentEntries(REMEMBERED_SCOPES)
   }
 }

@@ -11,6 +11,9 @@ type Notice<Method extends keyof StoreDriver> = (
 
 const never = null
 
+/** Milliseconds after which events of a write may be listed later than those of others that drew later numbers. */
+const LONG_WRITE = 60_000
+
 /** A write of an active row or of one that has arrived records an event. The row may end, and with it an attempt. */
 function written(
   marks: IndexMarks,
@@ -129,8 +132,11 @@ export function noticingWrites(driver: StoreDriver, marks: IndexMarks): StoreDri
     if (notice === null) return [name, method] as const
     const call = method as (command: never) => Promise<never>
     const noticed = async (command: never) => {
+      const startedAt = performance.now()
       try {
         const outcome = await call(command)
+        // An event draws its number before the write ends.
+        if (performance.now() - startedAt >= LONG_WRITE) marks.listedEvents.reset()
         notice(marks, command, outcome)
         return outcome
       } catch (error) {

@@ -382,10 +382,17 @@ $body$;
 COMMENT ON FUNCTION {schema}.extend_claims_v1 IS 'Extends claims.';
 `
 
+/** Selects the last number that an event has drawn, or `NULL` if this role may not read the sequence. */
+const LAST_NUMBER = `
+     SELECT CASE WHEN pg_catalog.has_sequence_privilege(s.oid, 'SELECT') THEN pg_catalog.pg_sequence_last_value(s.oid) END AS number
+     FROM (SELECT ${EVENTS_SEQUENCE} AS oid) s`
+
 /** Selects an event in the order of {@link readEvent}. */
 const columns = (row: string) =>
   `${row}.object_digest, ${row}.object_number, ${row}.id, ${row}.type, ${row}.object, ${row}.previous, ` +
   `${milliseconds(`${row}.created_at`)}, ${row}.attempts, ${row}.reason`
+
+const listedColumns = `${columns('e')}, ${milliseconds('e.due_at')}, e.is_claimed`
 
 export const EVENT_STATEMENTS = {
   claim: `SELECT ${columns('r')}, r.has_next, ${milliseconds('r.first_due')}, ${milliseconds('r.again_due')}
@@ -394,8 +401,12 @@ export const EVENT_STATEMENTS = {
   // These two return the last part of each event id.
   settle: `SELECT r.id, r.has_next, ${milliseconds('r.next_due')} FROM {schema}.settle_events_v1($1::json) r`,
   extend: 'SELECT r.id FROM {schema}.extend_claims_v1($1::json, $2::timestamptz) AS r(id)',
-  list: `SELECT ${columns('e')}, ${milliseconds('e.due_at')}, e.is_claimed
+  list: `SELECT ${listedColumns}
      FROM {schema}.events e WHERE e.id > $1::bigint ORDER BY e.id LIMIT $2::int`,
+  // Also returns a row if there is no event.
+  listFirst: `SELECT ${listedColumns}, d.number FROM (${LAST_NUMBER}) d
+     LEFT JOIN LATERAL (SELECT e.* FROM {schema}.events e WHERE e.id > $1::bigint ORDER BY e.id LIMIT $2::int) e ON true
+     ORDER BY e.id`,
   isOn: FIND_SWITCH,
   count: `SELECT count(*) FILTER (WHERE e.attempts = 0), count(*) FILTER (WHERE e.is_claimed AND e.due_at > $1::timestamptz),
        count(*) FROM {schema}.events e`,
