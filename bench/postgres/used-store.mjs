@@ -180,7 +180,7 @@ export function callsBeside() {
     { name: 'getScopeUsage', call: (store) => store.getScopeUsage(HOT) },
     { name: 'listScopes', call: (store) => store.listScopes({ limit: LIMIT }) },
     { name: 'listStored', call: (store) => store.listStored({ bucket, limit: LIMIT }) },
-    { name: 'reserve + release', call: reserveAndRelease, bar: {} },
+    { name: 'reserve + release', call: reserveAndRelease },
     { name: 'reserve + confirm + reject, other scope', call: reject },
   ]
 }

@@ -24,6 +24,20 @@ export function createEventMethods(
   statements: Statements['events'],
   { firstEvents, retries, listedEvents }: Pick<IndexMarks, 'firstEvents' | 'retries' | 'listedEvents'>,
 ) {
+  const listFirst = (limit: number) =>
+    listedEvents.look(async (from, readsDrawn) => {
+      const statement = readsDrawn ? statements.listFirst : statements.list
+      const found = await idempotent(statement, [String(from), limit])
+      // A row without an id only tells the last number.
+      const result = found.filter((row) => row[2] != null)
+      const [first, drawn] = [result[0]?.[2], found[0]?.[11]]
+      return {
+        result,
+        first: first == null ? null : BigInt(first),
+        drawn: drawn == null ? null : BigInt(drawn),
+      }
+    })
+
   return {
     async claimEvents({ limit, reference, attempted, lastScopes, now, until }) {
       const { bucket, key } = reference ?? { bucket: null, key: null }
@@ -86,19 +100,7 @@ export function createEventMethods(
     async listEvents({ limit, after }) {
       if (after !== null && !isPosition(after)) throw new StorageError('INVALID_CURSOR')
       const rows =
-        after === null
-          ? await listedEvents.look(async (from) => {
-              const found = await idempotent(statements.listFirst, [String(from), limit + 1])
-              // A row without an id only tells the last number.
-              const result = found.filter((row) => row[2] != null)
-              const drawn = found[0]?.[11]
-              return {
-                result,
-                first: result[0] ? BigInt(result[0][2]!) : null,
-                drawn: drawn == null ? null : BigInt(drawn),
-              }
-            })
-          : await idempotent(statements.list, [after, limit + 1])
+        after === null ? await listFirst(limit + 1) : await idempotent(statements.list, [after, limit + 1])
       return {
         items: rows.slice(0, limit).map(readListedEvent),
         next: rows.length > limit ? rows[limit - 1]![2]! : null,

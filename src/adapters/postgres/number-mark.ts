@@ -11,7 +11,7 @@ export interface LookedAfter<Result> {
   readonly result: Result
   /** The first number that the look found, or `null`. */
   readonly first: bigint | null
-  /** The last number that was drawn, by any transaction, or `null` if this role may not know it. */
+  /** The last number that was drawn, by any transaction, or `null` if it was not asked for or this role may not know it. */
   readonly drawn: bigint | null
 }
 
@@ -31,6 +31,7 @@ export class NumberMark {
   #fullLookAt = -Infinity
   /** Numbers drawn until now, oldest first. The first is the newest one that is old enough, if any is. */
   #drawn: Drawn[] = []
+  #drawnReadAt = -Infinity
   #forgotten = 0
 
   constructor(fullLookEvery: number) {
@@ -41,20 +42,25 @@ export class NumberMark {
   reset(): void {
     this.#mark = BEFORE_ALL
     this.#drawn = []
+    this.#drawnReadAt = -Infinity
     this.#forgotten++
   }
 
-  /** Looks for rows. `run` gets the number to start after. */
-  async look<Result>(run: (after: bigint) => Promise<LookedAfter<Result>>): Promise<Result> {
+  /** Looks for rows. `run` gets the number to start after, and whether to read the last number that was drawn. */
+  async look<Result>(
+    run: (after: bigint, readsDrawn: boolean) => Promise<LookedAfter<Result>>,
+  ): Promise<Result> {
     const [startedAt, forgotten] = [performance.now(), this.#forgotten]
     const isFull = startedAt - this.#fullLookAt >= this.#fullLookEvery
-    const { result, first, drawn } = await run(isFull ? BEFORE_ALL : this.#mark)
+    const readsDrawn = startedAt - this.#drawnReadAt >= REMEMBER_EVERY
+    const { result, first, drawn } = await run(isFull ? BEFORE_ALL : this.#mark, readsDrawn)
     if (this.#forgotten !== forgotten) return result
     // Numbers start again in a table that was moved without its sequence.
-    if (drawn === null || drawn < this.#drawnBy(startedAt)) this.reset()
+    if (drawn !== null && drawn < this.#drawnBy(startedAt)) this.reset()
     const committed = this.#drawnBy(startedAt - COMMITTED_AFTER)
     this.#mark = first === null || first > committed ? committed : first - 1n
     if (isFull) this.#fullLookAt = startedAt
+    if (readsDrawn) this.#drawnReadAt = startedAt
     if (drawn !== null) this.#remember({ at: performance.now(), number: drawn })
     return result
   }
@@ -64,7 +70,6 @@ export class NumberMark {
   }
 
   #remember(drawn: Drawn): void {
-    if (drawn.at - (this.#drawn.at(-1)?.at ?? -Infinity) < REMEMBER_EVERY) return
     this.#drawn.push(drawn)
     while ((this.#drawn[1]?.at ?? Infinity) <= drawn.at - COMMITTED_AFTER) this.#drawn.shift()
   }

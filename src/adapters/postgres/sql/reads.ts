@@ -20,7 +20,7 @@ const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending
  * So it would in a table of few scopes, to sort the only row that it expects. The join makes it expect several.
  */
 export const usageOfScope = (scope: string) => `(
-    SELECT u.* FROM {schema}.scope_usage u CROSS JOIN (VALUES (1), (2), (3), (4), (5), (6), (7), (8)) several
+    SELECT u.*, u.ctid FROM {schema}.scope_usage u CROSS JOIN (VALUES (1), (2), (3), (4), (5), (6), (7), (8)) several
     WHERE u.scope >= ${scope} AND u.scope <= ${scope} ORDER BY u.scope DESC LIMIT 1
   ) u`
 

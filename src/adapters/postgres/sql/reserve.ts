@@ -1,6 +1,7 @@
 import { ARGUMENTS, parameters } from './arguments.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { hasArrived, markedBoth, markedChecked, markedTemporary, readEnd } from './marks.js'
+import { usageOfScope } from './reads.js'
 import { objectText } from './rows.js'
 import {
   changeOf,
@@ -68,6 +69,7 @@ CREATE OR REPLACE FUNCTION {schema}.reserve_v2(
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}${USAGE}
   own {schema}.objects;
+  place tid;
   is_known boolean;
   mine boolean := true;
   p_end timestamptz;
@@ -75,10 +77,10 @@ DECLARE${LIVE_ROWS}${USAGE}
   more_files bigint := 1;
   more_pending bigint := 1;
 BEGIN${LOCK_KEY}
-  SELECT ${READ_USAGE}, EXISTS (
+  SELECT ${READ_USAGE}, u.ctid, EXISTS (
       SELECT FROM {schema}.objects o WHERE o.bucket = p_bucket AND o.key = p_key AND o.status <> 'deleted')
-    INTO ${INTO_USAGE}, is_known
-    FROM {schema}.scope_usage u WHERE u.scope = p_scope;
+    INTO ${INTO_USAGE}, place, is_known
+    FROM ${usageOfScope('p_scope')};
 
   -- A new key, as most are, needs no more reads. Without a usage row, nothing is known yet.
   IF is_known IS NOT FALSE THEN${READ_LIVE_ROWS}
@@ -126,10 +128,13 @@ ${insertAttempts(argument)};
     LOOP${charge(
       'p_scope',
       { reserved_bytes: 'more_bytes', reserved_files: 'more_files', pending_rows: 'more_pending' },
-      `
+      {
+        place: 'place',
+        condition: `
     AND (p_max_bytes IS NULL OR more_bytes <= 0 OR u.bytes + u.reserved_bytes + more_bytes <= p_max_bytes)
     AND (p_max_files IS NULL OR more_files <= 0 OR u.files + u.reserved_files + more_files <= p_max_files)
     AND u.bytes + u.reserved_bytes + more_bytes <= ${MAX_SUM}`,
+      },
     )}
       EXIT WHEN FOUND;
       INSERT INTO {schema}.scope_usage (scope) VALUES (p_scope) ON CONFLICT (scope) DO NOTHING;

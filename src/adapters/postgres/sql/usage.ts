@@ -36,13 +36,28 @@ export function changeOf(before: Sums, after: Sums): Sums {
   return Object.fromEntries(differing.map((sum) => [sum, difference(sum)]))
 }
 
-/** Adds a change to the sums of a scope, which it locks. Others wait, so it is the last statement of a write. */
-export const charge = (scope: string, change: Sums, condition = '') => `
+/**
+ * Adds a change to the sums of a scope, which it locks. Others wait, so it is the last statement of a write.
+ *
+ * The index leads to all versions of the row that an old snapshot keeps. So if this transaction has seen the `place` of the newest
+ * one, that is tried first. Once others have changed the row, it is not found there.
+ */
+export const charge = (
+  scope: string,
+  change: Sums,
+  { condition = '', place = null }: { condition?: string; place?: string | null } = {},
+) => {
+  const update = (at: string) => `
   UPDATE {schema}.scope_usage u SET
     ${namesIn(change)
       .map((sum) => `${sum} = u.${sum} + ${change[sum]}`)
       .join(',\n    ')}
-  WHERE u.scope = ${scope}${condition};`
+  WHERE ${at}u.scope = ${scope}${condition};`
+  if (place === null) return update('')
+  return `${update(`u.ctid = ${place} AND `)}
+  IF NOT FOUND THEN${update('')}
+  END IF;`
+}
 
 /** Adds a change for each row of `from` to the sums of its `scope`. Unlike an UPDATE, an upsert locks rows in order. */
 export const chargeScopes = (change: Sums, { scope, from }: Readonly<Record<'scope' | 'from', string>>) => `

@@ -33,10 +33,10 @@ class Table {
 }
 
 function look(mark: NumberMark, table: Table, starts: bigint[] = []): Promise<Row[]> {
-  return mark.look(async (after) => {
+  return mark.look(async (after, readsDrawn) => {
     starts.push(after)
     const result = table.after(after)
-    return { result, first: result[0]?.number ?? null, drawn: table.drawn }
+    return { result, first: result[0]?.number ?? null, drawn: readsDrawn ? table.drawn : null }
   })
 }
 
