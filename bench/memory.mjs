@@ -7,6 +7,12 @@ const FEW = 1000
 /** A deep page starts this many rows before the end, so like the first page it is full and not the last. */
 const FROM_THE_END = 150
 
+const FILTERS = {
+  'pending and active': {},
+  'active only': { status: 'active' },
+  'a rare route': { route: rareRoute.name, status: 'active' },
+}
+
 /** Compares the memory adapter with many rows and with few. Calls of constant cost must have a ratio near 1. */
 export async function compareRowCounts(many) {
   const start = process.cpuUsage()
@@ -16,11 +22,16 @@ export async function compareRowCounts(many) {
   const heapMegabytes = process.memoryUsage().heapUsed / 2 ** 20
 
   const results = []
-  for (const [label, filter] of Object.entries({
-    'pending and active': {},
-    'active only': { status: 'active' },
-    'a rare route': { route: rareRoute.name, status: 'active' },
-  })) {
+  const depths = []
+  for (const [label, filter] of Object.entries(FILTERS)) {
+    depths.push(
+      await compare({
+        name: `page of ${PAGE}, ${label}`,
+        bar: { most: 1.2 },
+        base: await pages(large, filter, 'first'),
+        subject: await pages(large, filter, 'deep'),
+      }),
+    )
     for (const position of ['first', 'deep']) {
       results.push(
         await compare({
@@ -36,7 +47,7 @@ export async function compareRowCounts(many) {
     await compare({ name: 'countByScope', bar: { most: 1.3 }, ...(await forBoth(sides, countCalls)) }),
     await compare({ name: 'reserve + confirm', bar: { most: 1.5 }, ...(await forBoth(sides, uploads)) }),
   )
-  return { base: FEW, subject: many, seedingSeconds: (user + system) / 1e6, heapMegabytes, results }
+  return { base: FEW, subject: many, seedingSeconds: (user + system) / 1e6, heapMegabytes, results, depths }
 }
 
 async function forBoth(sides, sideOf) {

@@ -41,6 +41,11 @@ memoryReport.add(
   [`${withSeparators(memory.base)} rows`, `${withSeparators(memory.subject)} rows`],
   memory.results,
 )
+memoryReport.add(
+  `deep pages of ${withSeparators(memory.subject)} rows compared with the first page`,
+  ['first page', 'deep page'],
+  memory.depths,
+)
 console.log(
   `Seeding ${withSeparators(rows)} rows took ${memory.seedingSeconds.toFixed(1)} s of CPU time. ` +
     `The heap then held ${Math.round(memory.heapMegabytes)} MiB.\n`,

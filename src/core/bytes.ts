@@ -8,12 +8,16 @@ export function hexOf(bytes: Uint8Array): string {
 }
 
 export function toBase64Url(bytes: Uint8Array): string {
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  let binary = ''
+  for (const byte of bytes) binary += String.fromCharCode(byte)
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  const bytes = new Uint8Array(binary.length)
+  for (let index = 0; index < bytes.length; index++) bytes[index] = binary.charCodeAt(index)
+  return bytes
 }
 
 /** Joins chunks. Without `Blob`, which simulated DOMs replace by one that can't be read. */
