@@ -30,6 +30,13 @@ export async function serverBenchmarks() {
     },
     benchmark('the Postgres adapter', 'postgres/run.mjs', POSTGRES, hasPostgres, 50_000),
     benchmark('Postgres beside an old snapshot', 'postgres/old-snapshot.mjs', POSTGRES, hasPostgres, null),
+    benchmark(
+      'lists beside dead entries in Postgres',
+      'postgres/dead-entries.mjs',
+      POSTGRES,
+      hasPostgres,
+      null,
+    ),
     benchmark('temporary objects in Postgres', 'postgres/temporary.mjs', POSTGRES, hasPostgres, null),
     benchmark('checked uploads on Postgres', 'postgres/checked-uploads.mjs', POSTGRES, hasPostgres, null),
     benchmark('the MongoDB adapter', 'mongo/run.mjs', MONGODB, installedMongod() !== null, 1000),
