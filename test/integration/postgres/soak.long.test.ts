@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
@@ -59,7 +60,8 @@ describeOwnDatabase(`a process under a steady load for ${MINUTES} minutes`, (url
       /** Opens a snapshot in the middle of the run. */
       async function holdSnapshot(): Promise<void> {
         const client = await pool.connect()
-        await client.query('SELECT pg_sleep($1)', [(MINUTES * 60 - SNAPSHOT_SECONDS) / 2])
+        // Not with pg_sleep, which is a statement and has a snapshot itself.
+        await setTimeout((MINUTES * 60_000 - SNAPSHOT_SECONDS * 1000) / 2)
         await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1')
         await client.query('SELECT pg_sleep($1)', [SNAPSHOT_SECONDS])
         await client.query('COMMIT')
