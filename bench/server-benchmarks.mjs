@@ -40,6 +40,13 @@ export async function serverBenchmarks() {
     benchmark('temporary objects in Postgres', 'postgres/temporary.mjs', POSTGRES, hasPostgres, null),
     benchmark('checked uploads on Postgres', 'postgres/checked-uploads.mjs', POSTGRES, hasPostgres, null),
     benchmark('the MongoDB adapter', 'mongo/run.mjs', MONGODB, installedMongod() !== null, 1000),
+    benchmark(
+      'MongoDB beside an old snapshot',
+      'mongo/old-snapshot.mjs',
+      MONGODB,
+      installedMongod() !== null,
+      null,
+    ),
     {
       ...benchmark('mongos', 'mongo/sharded.mjs', MONGODB, installedMongod() !== null, null),
       // Not part of the servers that tests can require.

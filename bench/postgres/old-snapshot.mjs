@@ -4,10 +4,11 @@ import { cpus } from 'node:os'
 import pg from 'pg'
 import { postgresAdapter } from '@svc/db/postgres'
 import { openReport } from '../report.mjs'
+import { callsBeside } from '../servers/calls-beside.mjs'
 import { compareCosts } from '../servers/compare-costs.mjs'
 import { readOptions, withSeparators } from '../servers/options.mjs'
 import { SETTINGS, startCluster } from './cluster.mjs'
-import { callsBeside, createUsedStore } from './used-store.mjs'
+import { createUsedStore } from './used-store.mjs'
 import { measureServerCosts } from './server-costs.mjs'
 
 const { check, rows } = readOptions({ rows: 100_000, leastRows: 10_000 })
