@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ObjectReference, StorageObject } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { keyId } from '../../../src/core/names.js'
@@ -206,8 +207,11 @@ describeMongo('while an open transaction blocks a scope', (url) => {
     // Two in flight, so that the transfers share the next group.
     const busy = [reserve('x', 'x'), reserve('y', 'y')]
     const moved = free()
-    const blocked = shut()
+    let isBlocked = true
+    const blocked = shut().finally(() => (isBlocked = false))
     expect(await moved).toMatchObject({ scope: 'theirs' })
+    await setImmediate()
+    expect(isBlocked).toBe(true)
     await unblock()
     expect(await blocked).toMatchObject({ scope: 'shut' })
     await Promise.all(busy)
