@@ -94,9 +94,10 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
         : [ofScope.list, ofScope.listRoute]
       const values = [scope, before ?? LAST_ID, limit, ...(isLive ? [] : statuses)]
       const callList = fromPrimary ? idempotent : callReplica
-      return readObjects(
+      const rows = readObjects(
         route === null ? await callList(all, values) : await callList(ofRoute, [...values, route]),
       )
+      return isLive ? rows.sort(byNewest).slice(0, limit) : rows
     },
 
     async count({ scope, statuses }) {
@@ -349,6 +350,8 @@ function namesWithin(prefix: string | null): readonly [first: string, end: strin
 }
 
 /** An array of ids as Postgres reads it. */
+const byNewest = (a: StorageObject, b: StorageObject) => Number(a.id < b.id) - Number(a.id > b.id)
+
 const arrayText = (ids: readonly (string | null)[]) => `{${ids.map((id) => id ?? 'NULL').join(',')}}`
 
 function firstObject([row]: readonly TextRow[]): StorageObject | null {

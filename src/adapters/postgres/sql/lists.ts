@@ -45,8 +45,8 @@ const newestOfRoute = (columns: string, route: string, status: string, rows: str
    ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT ${rows}`
 
 /**
- * Selects pending and active rows, each status in index order, and merges the two. A generic plan of `status IN (…)`
- * reads and sorts the whole scope.
+ * Selects pending and active rows, which the caller sorts: an index by route has each status in order, and Postgres would copy all
+ * rows to sort them. A generic plan of `status IN (…)` reads and sorts the whole scope.
  *
  * A full page of active rows also bounds the pending ones, because the index keeps entries of formerly pending rows
  * until a vacuum.
@@ -61,7 +61,7 @@ const newestLive = (
      (${newestOf('o.*', `'active'`, limit)})
      UNION ALL
      (${newestOf('o.*', `'pending'`, pendingRows, `coalesce(${lastOfPage}, ${firstId})`)})
-   ) o ORDER BY o.id DESC LIMIT ${limit}`
+   ) o`
 }
 
 const listsOf = (columns: string, rowsOf: (status: string) => string) => ({
