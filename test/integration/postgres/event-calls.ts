@@ -34,6 +34,13 @@ export function eventCalls(scope: string, now: () => Date): NamedCall[] {
       },
     },
     { name: 'settleEvents', call: (store) => store.settleEvents(claimed) },
-    { name: 'listEvents', call: (store) => store.listEvents({ limit: 10 }) },
+    {
+      name: 'listEvents',
+      // The first look of a store also reads how far the numbers of events are.
+      async prepare(store) {
+        await store.listEvents({ limit: 10 })
+      },
+      call: (store) => store.listEvents({ limit: 10 }),
+    },
   ]
 }
