@@ -349,9 +349,9 @@ function namesWithin(prefix: string | null): readonly [first: string, end: strin
   return [prefix ?? '', endOfPrefix(prefix ?? '')]
 }
 
-/** An array of ids as Postgres reads it. */
 const byNewest = (a: StorageObject, b: StorageObject) => Number(a.id < b.id) - Number(a.id > b.id)
 
+/** An array of ids as Postgres reads it. */
 const arrayText = (ids: readonly (string | null)[]) => `{${ids.map((id) => id ?? 'NULL').join(',')}}`
 
 function firstObject([row]: readonly TextRow[]): StorageObject | null {

@@ -143,8 +143,8 @@ function mayJoin<J extends Job, Result>(
   next: Queued<J, Result>,
 ): boolean {
   if (next.isAlone) return false
-  const joined = [...group, next]
-  return joined.every(({ isNarrow }) => !isNarrow) || isNested(joined.map(({ job }) => job))
+  const isNarrow = next.isNarrow || group.some((queued) => queued.isNarrow)
+  return !isNarrow || isNested([...group, next].map(({ job }) => job))
 }
 
 /** Inserts a job in order of arrival, unless it is there. */
