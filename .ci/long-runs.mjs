@@ -11,9 +11,14 @@ const BINDING = ['test/package/runtimes']
 const SERVERS = ['test/package/servers']
 
 /** The client in Chromium, Firefox and WebKitGTK. They wait for most of their time. `faults` takes three minutes, so it waits for the night. */
-const ENGINES = ['left-pages', 'changed-files', 'refused-bodies', 'tabs-and-storage', 'paused-uploads'].map(
-  (run) => `test/browser/${run}.`,
-)
+const ENGINES = [
+  'client.',
+  'left-pages',
+  'changed-files',
+  'refused-bodies',
+  'tabs-and-storage',
+  'paused-uploads',
+].map((run) => `test/browser/${run}.`)
 
 /** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
@@ -33,6 +38,13 @@ const TOUCHED = [
     ],
   },
   {
+    path: 'src/adapters/postgres/migrate/',
+    runs: ['moves.', 'future-versions.', 'pglite.'].map((run) => `test/integration/postgres/${run}`),
+  },
+  { path: 'src/adapters/postgres/sql/', runs: ['test/integration/postgres/moves.'] },
+  { path: 'src/adapters/postgres/events.', runs: ['test/integration/postgres/fair-delivery.'] },
+  { path: 'src/adapters/postgres/connection/pglite', runs: ['test/integration/postgres/pglite.'] },
+  {
     path: 'src/adapters/mongo/',
     // Two minutes. Races and crashes wait for the night.
     runs: ['test/integration/mongo/conformance'],
@@ -44,12 +56,16 @@ const TOUCHED = [
       (run) => `test/integration/sqlite/${run}`,
     ),
   },
-  { path: 'src/adapters/redis/', runs: ['test/integration/redis/conformance'] },
+  {
+    path: 'src/adapters/redis/',
+    runs: ['test/integration/redis/conformance', 'test/integration/redis/outages.'],
+  },
   { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
   { path: 'src/client/', runs: ['test/unit/client', 'test/package/toolchains', ...ENGINES] },
   { path: 'src/client/uploads/', runs: ['test/browser/many-files', 'test/browser/upload-pages'] },
   { path: 'examples/uploads/', runs: ['test/browser/upload-pages'] },
   { path: 'src/server/', runs: ['test/unit/server'] },
+  { path: 'src/server/events/', runs: ['test/integration/postgres/fair-delivery.'] },
   { path: 'src/server/files/verdicts', runs: ['test/integration/readme/clamav'] },
   { path: 'src/server/http/reading', runs: ['test/browser/pictures-for-scripts'] },
   { path: 'src/storage/local/', runs: ['test/browser/seeking'] },
@@ -62,10 +78,21 @@ const TOUCHED = [
       'test/package/sdk-copies',
     ],
   },
+  {
+    path: 'src/storage/s3/',
+    runs: ['test/integration/s3/swift.', 'test/integration/s3/representative-crashes.'],
+  },
   { path: 'test/broken-stores/', runs: ['test/conformance-runs'] },
-  { path: 'test/conformance/', runs: ['test/conformance-runs'] },
+  { path: 'test/conformance/', runs: ['test/conformance-runs', 'test/integration/readme/snippets.'] },
+  ...['testing-your-app', 'writing-an-adapter'].map((page) => ({
+    path: `docs/${page}.md`,
+    runs: ['test/integration/readme/snippets.'],
+  })),
   { path: 'test/package/applications/servers/', runs: SERVERS },
-  { path: 'examples/demo/', runs: ['test/browser/demo-restart'] },
+  {
+    path: 'examples/demo/',
+    runs: ['demo.', 'demo-start.', 'demo-restart'].map((run) => `test/browser/${run}`),
+  },
   // Four development servers, too long for a part of the source: a change of the client or of URLs waits for the night.
   { path: 'test/package/applications/front-ends/', runs: ['test/package/front-ends'] },
 ]

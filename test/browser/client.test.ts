@@ -1,10 +1,7 @@
 import { describe } from 'vitest'
 import { checkedFiles } from './checked-file.js'
 import { findChromium, useBrowser } from './chromium.js'
-import { keptUploads } from './kept-upload.js'
 import { multipartUploads } from './multipart-upload.js'
-import { pagesOfPictures } from './page-of-pictures.js'
-import { queuesOfFiles } from './queue-of-files.js'
 import { servedTypes } from './served-types.js'
 import { xhrUploads } from './xhr-upload.js'
 
@@ -15,9 +12,6 @@ describe.skipIf(executablePath === null)('a browser', () => {
   const browser = useBrowser(executablePath)
   xhrUploads(browser)
   multipartUploads(browser)
-  keptUploads(browser)
   checkedFiles(browser)
-  queuesOfFiles(browser)
-  pagesOfPictures(browser)
   servedTypes(browser)
 })

@@ -1,11 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { freePort, privateFolder, type PrivateFolder } from '../servers/private-server.js'
 import { demoEnvironment, startDemo, type DemoOptions } from './demo-server.js'
+import { npmStart } from './npm-start.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -52,18 +50,6 @@ describe('npm start', () => {
     } finally {
       await npm.stop()
     }
-  })
-
-  it('takes the next free port from 3000 on, and opens a folder that a killed process has left', async () => {
-    const taken = createServer().listen(3000, '127.0.0.1')
-    // Something else may have it.
-    taken.on('error', () => undefined)
-    onTestFinished(() => void taken.close())
-    const killed = spawnSync(process.execPath, ['-e', ''])
-    await writeFile(`${dataFolder}/process.pid`, String(killed.pid))
-    const npm = await npmStart({ dataFolder, port: '' })
-    expect(Number(new URL(npm.url).port)).toBeGreaterThan(3000)
-    await npm.stop()
   })
 
   it('keeps its records in the SQLite file that DATABASE_URL names, with events on', async () => {
@@ -155,37 +141,3 @@ describe('npm start', () => {
     }
   }
 })
-
-interface NpmStart {
-  readonly url: string
-  /** Output of npm and of the demo before the line with the URL. */
-  readonly linesBefore: readonly string[]
-  stop(): Promise<void>
-}
-
-async function npmStart(options: DemoOptions): Promise<NpmStart> {
-  const env = { ...process.env, npm_config_update_notifier: 'false', ...demoEnvironment(options) }
-  // A process group, because npm doesn't forward signals to the demo. A terminal signals the whole group as well.
-  const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: 'pipe', detached: true })
-  const ended = new Promise<void>((resolve) => npm.on('close', () => resolve()))
-  const output = await new Promise<string>((resolve, reject) => {
-    let text = ''
-    const read = (chunk: Buffer) => {
-      text += chunk.toString()
-      if (/runs at \S+ /.test(text)) resolve(text)
-    }
-    npm.stdout.on('data', read)
-    npm.stderr.on('data', read)
-    void ended.then(() => reject(new Error(`npm start ended: ${text}`)))
-  })
-  const lines = output.split('\n')
-  const urlLine = lines.findIndex((line) => line.includes('runs at'))
-  return {
-    url: /runs at (\S+)/.exec(output)![1]!,
-    linesBefore: lines.slice(0, urlLine),
-    async stop() {
-      process.kill(-npm.pid!, 'SIGINT')
-      await ended
-    },
-  }
-}

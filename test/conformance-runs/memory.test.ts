@@ -8,7 +8,7 @@ storeConformance({
   createStore: memoryAdapter,
   close: (store) => store.close(),
   test: everyGroup,
-  numRuns: 5,
+  numRuns: 2,
 })
 
 const NEEDING_PLACES = [

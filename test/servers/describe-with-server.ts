@@ -1,11 +1,8 @@
-import { describe, inject, it, type ProvidedContext } from 'vitest'
+import { describe, inject, it } from 'vitest'
+import type { SharedServer } from './global-setup.js'
 
 /** Registers tests that use a shared server. If there is none, registers a visible skip. */
-export function describeWithServer(
-  name: keyof ProvidedContext,
-  title: string,
-  body: (url: string) => void,
-): void {
+export function describeWithServer(name: SharedServer, title: string, body: (url: string) => void): void {
   const server = inject(name)
   if (server.url === null) return describeSkipped(title, server.reason)
   const { url } = server

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
 import { findServer, type FoundServer, type ServerKind } from './found-server.js'
 import { MONGODB } from './mongod.js'
@@ -13,7 +16,7 @@ const shared = {
   s3: { title: 'S3', kind: RADOSGW },
 } satisfies Record<string, { title: string; kind: ServerKind }>
 
-type SharedServer = keyof typeof shared
+export type SharedServer = keyof typeof shared
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -21,13 +24,19 @@ declare module 'vitest' {
     mongodb: FoundServer
     redis: FoundServer
     s3: FoundServer
+    /** Where workers put the command that they build. Does not exist at first. */
+    commandFolder: string
   }
 }
 
 /** Starts the servers once for all files. Each file uses its own schema, prefix or bucket. */
 export default async function startServers(project: TestProject): Promise<() => Promise<void>> {
   const stops: (() => Promise<void>)[] = []
+  // Inside node_modules, where the command finds the drivers.
+  const commands = new URL(`../../node_modules/.cache/svc-db-command-${randomUUID()}`, import.meta.url)
+  project.provide('commandFolder', fileURLToPath(commands))
   const stop = async () => {
+    rmSync(commands, { recursive: true, force: true })
     await Promise.all(stops.map((end) => end()))
   }
 

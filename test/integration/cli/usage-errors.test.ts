@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { buildCommand, endedUnread, jsonLines } from './command.js'
+import { buildCommand, ended, endedUnread, jsonLines } from './command.js'
 import { ENCODED, expectNoPassword, PASSWORD } from './secret-password.js'
 
 const command = buildCommand()
@@ -221,10 +221,12 @@ it('redacts the password in warnings of drivers', async () => {
       process.emitWarning('Deprecated URL: ' + process.env.DATABASE_URL)
       return connect.apply(this, options)
     }`
-  const ran = await command.run(['verify'], {
+  const child = command.start(['verify'], {
     DATABASE_URL: `postgres://u:${ENCODED}@127.0.0.1:1/d`,
     NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(warns)}`,
   })
+  child.stdin.end()
+  const ran = await ended(child)
   expect(ran.stderr).toContain('Deprecated URL: ***')
   expectNoPassword(ran)
 })

@@ -1,4 +1,4 @@
 import { everyGroup } from '../../conformance-groups.js'
 import { mongoConformance } from './mongo-conformance.js'
 
-mongoConformance({ driver: 7, test: everyGroup, numRuns: 2, delays: 2 })
+mongoConformance({ driver: 7, test: everyGroup, numRuns: 1, delays: 2 })

@@ -1,8 +1,4 @@
 import 'reflect-metadata'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { PGlite } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import postgres from 'postgres'
@@ -89,32 +85,6 @@ describe('postgresAdapter', () => {
     postgresAdapter(pool)
     expect(pool.totalCount).toBe(0)
     await pool.end()
-  })
-
-  it('persists rows in a PGlite database on disk, between migrate() and its end', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'svc-db-pglite-'))
-    try {
-      const first = new PGlite(folder)
-      const store = postgresAdapter(first, { schema: 'files' })
-      await expect(store.find({ bucket: 'b', key: 'k' })).rejects.toMatchObject({
-        code: 'DATABASE_UNAVAILABLE',
-        message: expect.stringContaining('migrate()') as string,
-      })
-      expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA.version })
-      const row = await store.reserve(attempt('kept'))
-      await store.close()
-      await first.close()
-      await expect(store.ping()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
-
-      const second = new PGlite(folder)
-      const again = postgresAdapter(second, { schema: 'files' })
-      expect(await again.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
-      expect(await again.verify()).toEqual([])
-      expect(await again.find(row)).toEqual(row)
-      await second.close()
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
   })
 })
 

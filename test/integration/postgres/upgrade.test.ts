@@ -1,4 +1,3 @@
-import { PGlite } from '@electric-sql/pglite'
 import { createAttemptId, type StorageObjectStore, type StoredEvent } from '@svc/db'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { beforeAll, expect, it } from 'vitest'
@@ -318,16 +317,5 @@ describeWithRelease('a schema of version 1.5', () => {
         await pool.query(`DROP ROLE ${owner}; DROP ROLE ${worker}`)
       }
     })
-  })
-
-  it('is upgraded in a PGlite database', async () => {
-    const pglite = new PGlite()
-    await pglite.exec(release.postgresSchema({ schema: 'svc_db' }))
-    const store = postgresAdapter(pglite)
-    expect(await store.migrate()).toEqual({ from: 1, to: SCHEMA.version })
-    expect(await store.verify()).toEqual([])
-    const { rows } = await pglite.query('SELECT build_claimed_until FROM svc_db.schema_version')
-    expect(rows).toEqual([{ build_claimed_until: null }])
-    await pglite.close()
   })
 })

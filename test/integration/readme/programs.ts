@@ -37,13 +37,17 @@ export async function runSibling<Exports>(program: string, name: string): Promis
 }
 
 /** Runs a `node:test` file, or those of its tests whose names match, and expects at least this many tests, all of which pass. */
-export function passingTests(atLeast: number, names = '.'): SnippetCheck {
+export function passingTests(
+  atLeast: number,
+  names = '.',
+  variables: Readonly<Record<string, string>> = {},
+): SnippetCheck {
   return async (program) => {
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       ['--test', '--test-reporter=tap', `--test-name-pattern=${names}`, program],
       // Vitest's own settings must not reach the inner test runner.
-      { env: { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' } },
+      { env: { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...variables } },
     ).catch((error: { stdout: string; stderr: string }) => error)
     const total = (name: string) => Number(new RegExp(`^# ${name} (\\d+)`, 'm').exec(stdout)?.[1])
     expect({ failed: total('fail'), output: total('fail') === 0 ? '' : stdout + stderr }).toEqual({

@@ -1,49 +1,10 @@
-import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
-import { installedMongod } from '../../servers/mongod.js'
+import { expect, it } from 'vitest'
 import { checks } from './checks/index.js'
-import { openMongoDatabase } from './checks/mongo.js'
-import type { ServerCheck, SnippetCheck } from './programs.js'
-import { closeServers } from './running-servers.js'
-import { buildPrograms, closeWorkspace, openWorkspace, typeErrors, writeSnippets } from './snippets.js'
+import { longChecks } from './checks/long-checks.js'
+import { describeSnippets } from './describe-snippets.js'
+import { typeErrors } from './snippets.js'
 
-const workspace = openWorkspace()
-const snippets = writeSnippets(workspace)
-const postgres = inject('postgres')
-const mongodb = inject('mongodb')
-let database: FreshDatabase | undefined
-const mongoDatabase = mongodb.url === null ? null : openMongoDatabase(mongodb.url)
-
-beforeAll(async () => {
-  // Servers in snippets listen on any free port.
-  vi.stubEnv('PORT', '0')
-  vi.stubEnv('DATA_FOLDER', join(workspace, 'database'))
-  vi.stubEnv('FILES_FOLDER', join(workspace, 'files'))
-  if (postgres.url !== null) {
-    database = await createDatabase(postgres.url)
-    for (const name of ['DATABASE_URL', 'DATABASE_OWNER_URL', 'REPLICA_URL']) vi.stubEnv(name, database.url)
-  }
-  if (mongoDatabase) {
-    for (const name of ['MONGODB_URL', 'MONGODB_OWNER_URL']) vi.stubEnv(name, mongoDatabase.url)
-  }
-  await buildPrograms(workspace, snippets)
-})
-
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.unstubAllGlobals()
-  vi.useRealTimers()
-})
-
-afterAll(async () => {
-  await closeServers()
-  // Pools that are still open lose their connections. Each has a listener for that.
-  await database?.drop()
-  await mongoDatabase?.drop()
-  vi.unstubAllEnvs()
-  closeWorkspace(workspace)
-})
+const { workspace, snippets } = describeSnippets(checks)
 
 it('finds the snippets', () => {
   expect(snippets.length).toBeGreaterThan(0)
@@ -55,31 +16,12 @@ it('has a unique file name on the first line of every snippet', () => {
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
 })
 
-it('has exactly one check for every snippet', () => {
-  expect(Object.keys(checks).sort()).toEqual(snippets.map(({ id }) => id).sort())
+it('has a check for every snippet, here or in the long runs', () => {
+  const checked = new Set([checks, longChecks].flatMap(Object.keys))
+  expect([...checked].sort()).toEqual(snippets.map(({ id }) => id).sort())
 })
 
 it('compiles every snippet', () => {
   const files = snippets.map(({ source }) => source)
   expect(typeErrors(workspace, files)).toEqual([])
 })
-
-describe('runs', () => {
-  it.for(snippets)('$id', async ({ id, program }, { skip }) => {
-    const check = id === null ? undefined : checks[id]
-    if (!check) throw new Error('This snippet has no check: add one to test/integration/readme/checks.')
-    if (typeof check === 'function') return check(program)
-    const { run, missing } = requirementsOf(check)
-    skip(missing !== null, missing ?? undefined)
-    await run(program)
-  })
-})
-
-/** Returns the check and, if its server is missing, the reason. */
-function requirementsOf(check: ServerCheck): { run: SnippetCheck; missing: string | null } {
-  const reasonOf = (server: typeof postgres) => (server.url === null ? server.reason : null)
-  if ('onPostgres' in check) return { run: check.onPostgres, missing: reasonOf(postgres) }
-  if ('onMongo' in check) return { run: check.onMongo, missing: reasonOf(mongodb) }
-  const missing = installedMongod() === null ? 'It starts its own mongod, and PATH has none.' : null
-  return { run: check.onOwnMongod, missing }
-}

@@ -1,4 +1,4 @@
-import { groups, isScripts } from '../../conformance-groups.js'
+import { groups, isLongLists, isScripts } from '../../conformance-groups.js'
 import { conformanceOnRedis } from './conformance.js'
 
-conformanceOnRedis({ test: groups(isScripts), numRuns: 30 })
+conformanceOnRedis({ test: groups((group) => isScripts(group) || isLongLists(group)), numRuns: 30 })

@@ -1,4 +1,4 @@
 import { everyGroup } from '../../conformance-groups.js'
 import { conformanceOnSqlite } from './conformance.js'
 
-conformanceOnSqlite({ test: everyGroup, numRuns: 2 })
+conformanceOnSqlite({ test: everyGroup, numRuns: 1 })

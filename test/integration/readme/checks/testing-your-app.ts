@@ -6,5 +6,4 @@ export const testingYourAppChecks: SnippetChecks = {
   'docs/testing-your-app.md#sessions.test.ts': passingTests(1),
   'docs/testing-your-app.md#retries.test.ts': passingTests(1),
   'docs/testing-your-app.md#events.test.ts': passingTests(1),
-  'docs/testing-your-app.md#embedded.test.ts': passingTests(1),
 }

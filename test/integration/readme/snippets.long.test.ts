@@ -1,0 +1,4 @@
+import { longChecks } from './checks/long-checks.js'
+import { describeSnippets } from './describe-snippets.js'
+
+describeSnippets(longChecks)

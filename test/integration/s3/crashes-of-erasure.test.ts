@@ -1,3 +1,0 @@
-import { describeErasureCrashesOnS3 } from './crashes-on-s3.js'
-
-describeErasureCrashesOnS3(60)
