@@ -1,4 +1,4 @@
-// Lists objects right after 200,000 uploads into one scope, with autovacuum off, after ANALYZE, and after a vacuum.
+// Lists objects right after 200,000 uploads into one scope, with autovacuum off, after ANALYZE, while an upload is pending, and after a vacuum.
 // --rows=N: number of uploads. --check: exit with 1 if a bar is missed.
 import { cpus } from 'node:os'
 import pg from 'pg'
@@ -8,6 +8,7 @@ import { printTable } from '../ratio-table.mjs'
 import { compareCosts } from '../servers/compare-costs.mjs'
 import { readOptions, withSeparators } from '../servers/options.mjs'
 import { bucket } from '../servers/scopes.mjs'
+import { ample, reserve } from '../servers/store-calls.mjs'
 import { SETTINGS, startCluster } from './cluster.mjs'
 import { measureServerCosts } from './server-costs.mjs'
 
@@ -23,6 +24,11 @@ const BAR = { most: 1.2 }
 /** Merging two statuses costs a third of a page of one. Callers notice less of it, because they wait for other things too. */
 const PROCESSOR_BAR = { most: 1.5 }
 const TIMES = ['first', 'second', 'third']
+const LISTS = {
+  'no status': {},
+  'active of a rare route': { status: 'active', route: 'rare' },
+  'a rare route, no status': { route: 'rare' },
+}
 
 const cluster = await startCluster()
 const pool = new pg.Pool({ ...cluster.connection, max: 1, idleTimeoutMillis: 0 })
@@ -64,6 +70,9 @@ printTable('Calls that start at the dead entries, in ms', [
 await compareLists('right after the uploads')
 await pool.query('ANALYZE svc_db.objects')
 await compareLists('after ANALYZE')
+const { key, id } = await reserve(store, SCOPE, ample)
+await compareLists('while an upload is pending', { 'no status': {} })
+await store.release({ bucket, key, id, scope: SCOPE })
 await pool.query('VACUUM (ANALYZE) svc_db.objects')
 await compareLists('after a vacuum')
 printTable('The same calls after a vacuum, in ms', [
@@ -86,17 +95,13 @@ async function timesOf(name, call) {
   return [name, ...times]
 }
 
-async function compareLists(when) {
+async function compareLists(when, lists = LISTS) {
   const list = (query) => async () => {
     for (let made = 0; made < PER_ROUND; made++)
       await store.listByScope({ scope: SCOPE, limit: LIMIT, ...query })
   }
   const active = list({ status: 'active' })
-  for (const [name, query] of [
-    ['no status', {}],
-    ['active of a rare route', { status: 'active', route: 'rare' }],
-    ['a rare route, no status', { route: 'rare' }],
-  ]) {
+  for (const [name, query] of Object.entries(lists)) {
     report.add(
       `A page of ${LIMIT}, ${when}`,
       ['active', name],

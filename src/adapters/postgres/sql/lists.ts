@@ -18,6 +18,13 @@ const hidden = (value: string) => `(SELECT ${value})`
 const [scope, before, limit] = [hidden('$1::text'), hidden('$2::uuid'), hidden('$3::int')]
 
 /**
+ * Selects the rows of the scope. The planner expects that a range whose ends it can't see has few rows, so that the plan hardly costs
+ * more once there are statistics. Otherwise Postgres would plan hundreds of lists again, until their average cost has risen
+ * as much. The scan itself drops the range, which follows from the equality.
+ */
+const ofScope = `o.scope = ${scope} AND o.scope >= ${scope} AND o.scope <= ${scope}`
+
+/**
  * Limits a page to the number of rows that the counters of the scope name for a status. Writes change both in one transaction, so
  * a list that has found as many is complete. Otherwise it would go on over the entries of rows that have left the status, which
  * stay while an old snapshot is open. Few rows leave `active`.
@@ -30,7 +37,7 @@ const counted = (status: string) => {
 
 const newest = (columns: string, status: string, rows: string, lowestId = firstId) =>
   `SELECT ${columns} FROM {schema}.objects o
-   WHERE o.scope = ${scope} AND o.status = ${hidden(`${status}::text`)} AND o.id < ${before} AND o.id >= ${lowestId}
+   WHERE ${ofScope} AND o.status = ${hidden(`${status}::text`)} AND o.id < ${before} AND o.id >= ${lowestId}
    ORDER BY o.id DESC LIMIT ${rows}`
 
 /**
@@ -39,7 +46,7 @@ const newest = (columns: string, status: string, rows: string, lowestId = firstI
  */
 const newestOfRoute = (columns: string, route: string, status: string, rows: string, lowestId = firstId) =>
   `SELECT ${columns} FROM {schema}.objects o
-   WHERE o.scope = ${scope} AND o.route IS NOT NULL
+   WHERE ${ofScope} AND o.route IS NOT NULL
      AND (o.route, o.status, o.id) < (${route}, ${status}, ${before})
      AND (o.route, o.status, o.id) >= (${route}, ${status}, ${lowestId})
    ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT ${rows}`
@@ -49,16 +56,17 @@ const newestOfRoute = (columns: string, route: string, status: string, rows: str
  * rows to sort them. A generic plan of `status IN (…)` reads and sorts the whole scope.
  *
  * A full page of active rows also bounds the pending ones, because the index keeps entries of formerly pending rows
- * until a vacuum.
+ * until a vacuum. It is read once: its rows are kept to find the last one, if any row is pending.
  */
 const newestLive = (
   columns: string,
   newestOf: (columns: string, status: string, rows: string, lowestId?: string) => string,
   pendingRows: string,
 ) => {
-  const lastOfPage = `(${newestOf('o.id', `'active'`, `1 OFFSET ${limit} - 1`)})`
-  return `SELECT ${columns} FROM (
-     (${newestOf('o.*', `'active'`, limit)})
+  const lastOfPage = `(SELECT p.id FROM page p LIMIT 1 OFFSET ${limit} - 1)`
+  return `WITH page AS MATERIALIZED (${newestOf('o.*', `'active'`, limit)})
+   SELECT ${columns} FROM (
+     SELECT * FROM page
      UNION ALL
      (${newestOf('o.*', `'pending'`, pendingRows, `coalesce(${lastOfPage}, ${firstId})`)})
    ) o`
