@@ -14,6 +14,9 @@ export const OPERATION = 'deliverEvents'
 /** Longest pause before events that could not be settled are settled again, in seconds. */
 const LONGEST_PAUSE = 5
 
+/** Milliseconds after a look that found no retry, in which first events go before retries. */
+const WITHOUT_RETRIES = 100
+
 interface RunOptions {
   readonly concurrency: number
   /** Seconds between two looks for events. `null` ends the run once no event is due. */
@@ -142,6 +145,8 @@ class Run {
   #active = 0
   #activeRetries = 0
   #areRetriesFirst = true
+  /** When a look for retries found none. */
+  #noRetriesAt = -Infinity
   #hasLooked = false
   #isEnded = false
   #failure: { readonly error: unknown } | null = null
@@ -193,12 +198,13 @@ class Run {
 
   /** The kinds of events, as `attempted` of `claimEvents`. Each comes first every other time, so neither takes all places for long. */
   #kinds(): readonly boolean[] {
-    this.#areRetriesFirst = !this.#areRetriesFirst
+    const mayBeRetries = Math.abs(this.#parts.now().getTime() - this.#noRetriesAt) >= WITHOUT_RETRIES
+    this.#areRetriesFirst = !this.#areRetriesFirst && mayBeRetries
     return [this.#areRetriesFirst, !this.#areRetriesFirst]
   }
 
   async #claimKind(attempted: boolean, free: number, lastScopes: readonly string[]): Promise<number> {
-    const { delivery, concurrency, signal } = this.#parts
+    const { delivery, concurrency, signal, now } = this.#parts
     // Half of the places are for first events, so a receiver that is down delays retries, and not the events of others.
     const forRetries = Math.max(1, Math.floor(concurrency / 2)) - this.#activeRetries
     const limit = attempted ? Math.min(free, forRetries) : free
@@ -207,7 +213,9 @@ class Run {
       this.#turns.started(object.scope)
       void this.#follow(started, attempted)
     }
-    return delivery.claim({ attempted, limit, lastScopes }, follow, signal)
+    const claimed = await delivery.claim({ attempted, limit, lastScopes }, follow, signal)
+    if (attempted && claimed === 0) this.#noRetriesAt = now().getTime()
+    return claimed
   }
 
   async #follow(delivery: Promise<DeliveryResult>, isRetry: boolean): Promise<void> {
