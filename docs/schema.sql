@@ -248,7 +248,7 @@ FUNCTION claim_events_v1(
   p_last json,
   p_first_from timestamptz,
   p_again_from timestamptz
-) RETURNS TABLE(object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts integer, has_next boolean, reason text, first_due timestamptz, again_due timestamptz);
+) RETURNS TABLE(object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts integer, has_next boolean, reason text, first_due timestamptz, again_due timestamptz, ids bigint[]);
 
 -- confirm_v2 as version 1.5 calls it.
 FUNCTION confirm_v1(

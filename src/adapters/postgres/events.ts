@@ -45,9 +45,7 @@ export function createEventMethods(
       const values = [bucket, key, attempted, limit, now.toISOString(), until.toISOString(), last]
       const claim = async (fromFirst: number, fromRetries: number) => {
         const rows = await once(statements.claim, [...values, startText(fromFirst), startText(fromRetries)])
-        // A row without an id only tells what is due.
-        const result = rows.filter((row) => row[2] != null).map(readEvent)
-        return { result, first: readFirst(rows, 10), firstRetry: readFirst(rows, 11) }
+        return { result: readClaimed(rows), first: readFirst(rows, 10), firstRetry: readFirst(rows, 11) }
       }
       if (reference !== null) return (await claim(FROM_START, FROM_START)).result
       const upto = now.getTime()
@@ -124,6 +122,13 @@ function heldOf(places: readonly EventPlace[], rows: readonly TextRow[]): [id: s
     const row = byPosition.get(place.id)
     return row ? [[eventId(place), row]] : []
   })
+}
+
+/** Reads the events of a claim in the order that its first row tells. */
+function readClaimed([order, ...rows]: readonly TextRow[]): StoredEvent[] {
+  const byPosition = new Map(rows.map((row) => [row[2], row]))
+  const positions = order?.[12] ? order[12].split(',') : []
+  return positions.map((position) => readEvent(byPosition.get(position)!))
 }
 
 function readEvent(row: TextRow): StoredEvent {

@@ -231,7 +231,7 @@ CREATE OR REPLACE FUNCTION {schema}.claim_events_v1(
 )
 RETURNS TABLE (
   object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz,
-  attempts int, has_next boolean, reason text, first_due timestamptz, again_due timestamptz
+  attempts int, has_next boolean, reason text, first_due timestamptz, again_due timestamptz, ids bigint[]
 ) LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $body$
@@ -240,7 +240,6 @@ DECLARE
   of_object uuid;
   oldest bigint;
   last text[];
-  ids bigint[];
   places tid[];
   more bigint[];
   more_places tid[];
@@ -284,20 +283,12 @@ BEGIN${WRITABLE}
       FOR UPDATE SKIP LOCKED
     ) d;
   END IF;
-  IF p_key IS NULL AND coalesce(pg_catalog.cardinality(places), 0) = 0 THEN
-    -- Other transactions hold what is due.
-    RETURN NEXT;
-    RETURN;
-  END IF;
-  RETURN QUERY
-  WITH claimed AS (
-    UPDATE {schema}.events e SET due_at = p_until, is_claimed = true, attempts = e.attempts + 1
-    WHERE e.ctid = ANY (places)
-    RETURNING e.*, pg_catalog.array_position(ids, e.id) AS position
-  )
-  SELECT c.object_digest, c.object_number, c.id, c.type, c.object, c.previous, c.created_at, c.attempts,
-    ${hasLater('c.object_digest', 'c.id')}, c.reason, first_due, again_due
-  FROM claimed c ORDER BY c.position;
+  -- The first row tells the order of the others, and what is due, which other transactions may hold.
+  RETURN NEXT;
+  RETURN QUERY UPDATE {schema}.events e SET due_at = p_until, is_claimed = true, attempts = e.attempts + 1
+  WHERE e.ctid = ANY (places)
+  RETURNING e.object_digest, e.object_number, e.id, e.type, e.object, e.previous, e.created_at, e.attempts,
+    ${hasLater('e.object_digest', 'e.id')}, e.reason, NULL::timestamptz, NULL::timestamptz, NULL::bigint[];
 END
 $body$;
 COMMENT ON FUNCTION {schema}.claim_events_v1 IS 'Claims events for delivery.';
@@ -395,7 +386,8 @@ const columns = (row: string) =>
 const listedColumns = `${columns('e')}, ${milliseconds('e.due_at')}, e.is_claimed`
 
 export const EVENT_STATEMENTS = {
-  claim: `SELECT ${columns('r')}, r.has_next, ${milliseconds('r.first_due')}, ${milliseconds('r.again_due')}
+  claim: `SELECT ${columns('r')}, r.has_next, ${milliseconds('r.first_due')}, ${milliseconds('r.again_due')},
+       pg_catalog.array_to_string(r.ids, ',')
      FROM {schema}.claim_events_v1($1::text, $2::text, $3::boolean, $4::int, $5::timestamptz, $6::timestamptz, $7::json,
        $8::timestamptz, $9::timestamptz) r`,
   // These two return the last part of each event id.
