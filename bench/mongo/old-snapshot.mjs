@@ -5,17 +5,14 @@ import { MongoClient } from 'mongodb'
 import { mongoAdapter } from '@svc/db/mongo'
 import { importSource } from '../own-source.mjs'
 import { openReport } from '../report.mjs'
-import { callsBeside, HOT } from '../servers/calls-beside.mjs'
+import { callsBeside } from '../servers/calls-beside.mjs'
 import { compareWaiting } from '../servers/compare-waiting.mjs'
 import { readOptions, withSeparators } from '../servers/options.mjs'
-import { bucket } from '../servers/scopes.mjs'
-import { ample, reserve, SIZE } from '../servers/store-calls.mjs'
+import { createUsedStore } from './used-store.mjs'
 
 const { installedMongod, startReplicaSet } = await importSource('test/servers/mongod.ts')
 
 const { check, rows } = readOptions({ rows: 100_000, leastRows: 1000 })
-const CALLERS = 32
-const AT_ONCE = 1000
 const ROUNDS = 21
 const CALLS = 3
 const BAR = { most: 3 }
@@ -41,30 +38,8 @@ async function loadServer(isHeld) {
     session.startTransaction({ readConcern: { level: 'snapshot' } })
     await client.db('bench').collection('objects').findOne({}, { session })
   }
-  await useStore(store)
+  await createUsedStore(client.db('bench'), store, rows)
   return { store, close: async () => (await client.close(), set.remove()) }
-}
-
-async function useStore(store) {
-  let number = 0
-  const callers = Array.from({ length: CALLERS }, async () => {
-    while (number < rows) {
-      const isRemoved = number++ % 2 === 0
-      const { key, id } = await reserve(store, HOT, ample)
-      await store.confirm({ bucket, key, id, scope: HOT, size: SIZE, eTag: 'e', quota: ample })
-      if (isRemoved) await store.remove({ bucket, key, scope: HOT, mode: 'soft' })
-    }
-  })
-  await Promise.all(callers)
-  for (let events; (events = await store.claimEvents({ limit: AT_ONCE })).length > 0;) {
-    await store.settleEvents(events)
-  }
-  while ((await store.purgeDeleted({ before: new Date(), limit: AT_ONCE })) > 0);
-  for (let leftovers; (leftovers = await store.listLeftovers({ limit: AT_ONCE })).length > 0;) {
-    for (const { attemptId } of leftovers) await store.forgetLeftover({ attemptId })
-  }
-  // An upload in progress.
-  await reserve(store, HOT, ample)
 }
 
 const [free, held] = [await loadServer(false), await loadServer(true)]
