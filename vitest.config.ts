@@ -68,6 +68,8 @@ export default defineConfig(({ mode }) => {
             exclude,
             include: filesIn('test/unit'),
             pool: 'threads',
+            // They wait for nothing, and each worker loads the library anew.
+            maxWorkers: availableParallelism(),
             ...shared,
           },
         },

@@ -33,6 +33,7 @@ const TOUCHED = [
     path: 'src/adapters/postgres/',
     runs: [
       'test/integration/postgres/conformance',
+      'test/integration/postgres/batches.',
       'test/integration/postgres/races.',
       'test/integration/postgres/crashes.',
     ],
@@ -63,8 +64,11 @@ const TOUCHED = [
   { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
   { path: 'src/client/', runs: ['test/unit/client', 'test/package/toolchains', ...ENGINES] },
   { path: 'src/client/uploads/', runs: ['test/browser/many-files', 'test/browser/upload-pages'] },
+  { path: 'src/core/http/', runs: ['test/integration/upgrade/mixed-versions.'] },
+  { path: 'src/client/uploads/', runs: ['test/integration/upgrade/mixed-versions.'] },
   { path: 'examples/uploads/', runs: ['test/browser/upload-pages'] },
   { path: 'src/server/', runs: ['test/unit/server'] },
+  { path: 'src/server/jobs/', runs: ['test/integration/postgres/jobs-'] },
   { path: 'src/server/events/', runs: ['test/integration/postgres/fair-delivery.'] },
   { path: 'src/server/files/verdicts', runs: ['test/integration/readme/clamav'] },
   { path: 'src/server/http/reading', runs: ['test/browser/pictures-for-scripts'] },
@@ -105,7 +109,7 @@ for (const run of process.env.CI_LONG === '1' ? ['test/'] : touchedBy(changedFil
 /** @param {string[] | null} files */
 function touchedBy(files) {
   if (files === null || files.some((file) => EVERYWHERE.test(file)))
-    return [...new Set([...STORE, ...BINDING])]
+    return [...new Set([...STORE, ...BINDING, 'test/package/types.'])]
   const touched = TOUCHED.filter(({ path }) => files.some((file) => file.startsWith(path)))
   const changedRuns = files.filter((file) => file.endsWith('.long.test.ts'))
   return [...new Set([...touched.flatMap(({ runs }) => runs), ...changedRuns])]

@@ -1,5 +1,7 @@
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, inject, it, vi } from 'vitest'
+import { emptyPglite } from '../../servers/empty-pglite.js'
 import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
 import { installedMongod } from '../../servers/mongod.js'
 import { openMongoDatabase } from './checks/mongo.js'
@@ -25,6 +27,7 @@ export function describeSnippets(checks: SnippetChecks): WrittenSnippets {
     // Servers in snippets listen on any free port.
     vi.stubEnv('PORT', '0')
     vi.stubEnv('DATA_FOLDER', join(workspace, 'database'))
+    cpSync(await emptyPglite(), join(workspace, 'database'), { recursive: true })
     vi.stubEnv('FILES_FOLDER', join(workspace, 'files'))
     if (postgres.url !== null) {
       database = await createDatabase(postgres.url)

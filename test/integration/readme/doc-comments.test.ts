@@ -22,7 +22,7 @@ describe('the public entries', () => {
   })
 
   it('have examples that compile', () => {
-    expect(typeErrors(workspace, writeExamples(workspace))).toEqual([])
+    expect(typeErrors(workspace, writeExamples(workspace, functions))).toEqual([])
   })
 
   it('import the function in its example', () => {

@@ -89,12 +89,12 @@ declare const useSyncExternalStore: <T>(subscribe: (listener: () => void) => () 
 `
 
 /** Writes each example to a file, and one that declares what they share. Returns the paths. */
-export function writeExamples(workspace: string): string[] {
+export function writeExamples(workspace: string, functions: readonly Documented[]): string[] {
   const folder = join(workspace, 'examples')
   mkdirSync(folder, { recursive: true })
   const names = join(folder, 'names.d.ts')
   writeFileSync(names, NAMES)
-  const files = readDocComments().flatMap(({ name, examples }) =>
+  const files = functions.flatMap(({ name, examples }) =>
     examples.map((code, index) => {
       const file = join(folder, `${name.replace(/[^\w.]+/g, '-')}-${index + 1}.ts`)
       writeFileSync(file, `${code}\nexport {}\n`)

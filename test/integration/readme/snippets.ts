@@ -60,7 +60,7 @@ export function typeErrors(workspace: string, files: readonly string[]): string[
   const compiler = join(repository, 'node_modules/typescript7/bin/tsc')
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [compiler, '-p', project, '--pretty', 'false'],
+    [compiler, '-p', project, '--pretty', 'false', '--singleThreaded'],
     { cwd: workspace, encoding: 'utf8' },
   )
   if (status === 0) return []

@@ -1,4 +1,4 @@
-import { groups, isScripts } from '../../conformance-groups.js'
+import { groups, isLongLists, isScripts } from '../../conformance-groups.js'
 import { conformanceOnSqlite } from './conformance.js'
 
-conformanceOnSqlite({ test: groups(isScripts), numRuns: 30 })
+conformanceOnSqlite({ test: groups((group) => isScripts(group) || isLongLists(group)), numRuns: 30 })

@@ -2,5 +2,5 @@ import { representativeCrashFlows, smallCrashFlows } from './crash-flows.js'
 import { describeCrashes } from './describe-crashes.js'
 
 const others = Object.entries(smallCrashFlows).filter(([name]) => !(name in representativeCrashFlows))
-describeCrashes(Object.fromEntries(others), { step: 8 })
-describeCrashes(representativeCrashFlows, { step: 8, maxJobCalls: 16 })
+describeCrashes(Object.fromEntries(others), { step: 16 })
+describeCrashes(representativeCrashFlows, { step: 16, maxJobCalls: 16 })

@@ -1,3 +1,3 @@
 import { describeErasureCrashes } from './describe-erasure-crashes.js'
 
-describeErasureCrashes({ step: 10 })
+describeErasureCrashes({ step: 25 })

@@ -3,5 +3,5 @@ import { it } from 'vitest'
 import { checkRaces } from './races.js'
 
 it('checked uploads, verdicts and jobs at once show and lose nothing', async () => {
-  await checkRaces(30, async ({ now }) => memoryAdapter({ now, events: true }))
+  await checkRaces(8, async ({ now }) => memoryAdapter({ now, events: true }))
 })

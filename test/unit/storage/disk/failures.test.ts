@@ -158,13 +158,13 @@ describe('a disk that refuses', () => {
     const { handler, storage, upload } = diskService()
     let cancelled = false
     const endless = new ReadableStream<Uint8Array>({
-      pull: (controller) => controller.enqueue(new Uint8Array(1)),
+      pull: (controller) => controller.enqueue(new Uint8Array(1000)),
       cancel: () => {
         cancelled = true
         throw new Error('ignored')
       },
     })
-    const { url, ...init } = await storage.signUpload({ ...upload, size: 1000 })
+    const { url, ...init } = await storage.signUpload({ ...upload, size: 1_000_000 })
     refuseBytes('ENOSPC')
     const request = new Request(url, { ...init, body: endless, ...{ duplex: 'half' } })
     expect(await codeOf(await handler(request))).toEqual(UNAVAILABLE)

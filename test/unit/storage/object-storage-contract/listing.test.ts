@@ -4,5 +4,5 @@ import { testListing } from './listing.js'
 import { storages } from './storages.js'
 
 describe.each(storages)('the listing of $name', (kind) => {
-  testListing(() => ({ storage: kind.open({}), freshBucket: async () => randomUUID() }), 15)
+  testListing(() => ({ storage: kind.open({}), freshBucket: async () => randomUUID() }), 5)
 })

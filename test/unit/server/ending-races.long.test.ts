@@ -1,0 +1,4 @@
+import { memoryAdapter } from '@svc/db/memory'
+import { describeEndingRaces } from './describe-ending-races.js'
+
+describeEndingRaces(300, async (now) => memoryAdapter({ now }))
