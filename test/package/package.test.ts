@@ -1,19 +1,13 @@
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parse } from 'acorn'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { classicFolders } from '../../build/classic-entries.js'
 import { environments } from './environments.js'
-import {
-  compile,
-  createApplication,
-  linkPackages,
-  loadEntries,
-  specifiers,
-  temporaryFolder,
-} from './packed-package.js'
+import { loadEntries, specifiers, temporaryFolder } from './packed-package.js'
 import { repository, runProgram } from './programs.js'
+import { createApplications, describeTypes, TYPESCRIPT_7 } from './types-of-entries.js'
 
 interface Manifest {
   readonly version: string
@@ -31,12 +25,7 @@ const withoutPeers = join(workspace, 'without-peers')
 let contents: readonly string[]
 
 beforeAll(async () => {
-  contents = (await createApplication(withoutPeers, 'entries')).contents
-  cpSync(join(import.meta.dirname, 'applications', 'typescript'), withoutPeers, { recursive: true })
-  cpSync(withoutPeers, withPeers, { recursive: true, verbatimSymlinks: true })
-  const types = readdirSync(join(repository, 'node_modules', '@types'))
-  const typed = ['node', ...peers].filter((name) => types.includes(name))
-  linkPackages(withPeers, [...peers, ...typed.map((name) => `@types/${name}`)])
+  contents = (await createApplications(withPeers, withoutPeers, peers)).contents
 })
 
 const run = (folder: string, ...args: string[]) => runProgram(folder, process.execPath, ...args)
@@ -180,27 +169,7 @@ describe('the entries', () => {
   })
 })
 
-describe('the types', () => {
-  const nodenext = { module: 'nodenext', target: 'ES2022', lib: ['ES2023', 'DOM', 'DOM.Iterable'] }
-
-  /** Checks a file as an ES module and as a CommonJS module, and all declarations that it imports. */
-  async function typeCheck(folder: string, name: string, types: readonly string[]) {
-    const text = readFileSync(join(folder, `${name}.ts`), 'utf8')
-    const files = [`${name}.mts`, `${name}.cts`]
-    // ES modules need the named export, which the oldest ioredis doesn't have.
-    const current = text.replace("import Redis from 'ioredis'", "import { Redis } from 'ioredis'")
-    for (const file of files) writeFileSync(join(folder, file), current)
-    return (await compile(folder, files, { ...nodenext, types })).errors
-  }
-
-  it('fit an application that uses every entry with the optional packages', async () => {
-    expect(await typeCheck(withPeers, 'application', ['node'])).toEqual([])
-  })
-
-  it('need only the standard library', async () => {
-    expect(await typeCheck(withoutPeers, 'without-peers', [])).toEqual([])
-  })
-})
+describeTypes(withPeers, withoutPeers, TYPESCRIPT_7)
 
 describe('the command', () => {
   const command = join('node_modules', '.bin', 'svc-db')

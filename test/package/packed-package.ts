@@ -67,6 +67,7 @@ export async function compile(
   files: readonly string[],
   options: Readonly<Record<string, unknown>>,
   typescriptOf = repository,
+  compilerName = 'typescript',
 ): Promise<{ readonly outDir: string; readonly errors: readonly string[] }> {
   const outDir = mkdtempSync(join(application, 'out-'))
   const strict = { strict: true, exactOptionalPropertyTypes: true, esModuleInterop: true }
@@ -74,7 +75,7 @@ export async function compile(
   const config = join(outDir, 'tsconfig.json')
   const paths = files.map((file) => join(application, file))
   writeFileSync(config, JSON.stringify({ compilerOptions, files: paths }))
-  const compiler = join(typescriptOf, 'node_modules', 'typescript', 'bin', 'tsc')
+  const compiler = join(typescriptOf, 'node_modules', compilerName, 'bin', 'tsc')
   const { output } = await runProgram(application, process.execPath, compiler, '-p', config)
   // Linked packages are outside of the application, and their declarations contradict each other.
   const errors = output.split('\n').filter((line) => line !== '' && !line.startsWith('../'))
