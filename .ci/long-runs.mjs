@@ -59,7 +59,7 @@ const TOUCHED = [
   },
   {
     path: 'src/adapters/redis/',
-    runs: ['test/integration/redis/conformance', 'test/integration/redis/outages.'],
+    runs: ['conformance', 'outages.', 'processes.'].map((run) => `test/integration/redis/${run}`),
   },
   { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
   { path: 'src/client/', runs: ['test/unit/client', 'test/package/toolchains', ...ENGINES] },
