@@ -40,14 +40,15 @@ async function loop(number: number): Promise<void> {
   const key = `files/${number % OBJECTS}`
   const id = createAttemptId()
   const at = { bucket: BUCKET, key, scope }
+  // Of ten uploads, one is abandoned. The others may take long on a busy machine.
+  const isAbandoned = number % 10 === 0
+  const expiresAt = new Date(Date.now() + (isAbandoned ? 5000 : 60_000))
   await timed('reserve', () =>
     store.reserve({
-      ...{ ...at, id, quota, storageKey: `${key}~${id}`, declaredSize: 1000, route: 'files' },
-      expiresAt: new Date(Date.now() + 5000),
+      ...{ ...at, id, quota, storageKey: `${key}~${id}`, declaredSize: 1000, route: 'files', expiresAt },
     }),
   )
-  // Of ten uploads, one is abandoned.
-  if (number % 10 === 0) return
+  if (isAbandoned) return
   await timed('confirm', () => store.confirm({ ...at, id, size: 1000, eTag: 'e', quota }))
   await timed('listByScope', () => store.listByScope({ scope, limit: 50 }))
   await timed('listByScope, pending', () => store.listByScope({ scope, limit: 50, status: 'pending' }))
