@@ -68,8 +68,9 @@ export default defineConfig(({ mode }) => {
             exclude,
             include: filesIn('test/unit'),
             pool: 'threads',
-            // They wait for nothing, and each worker loads the library anew.
+            // They wait for nothing, and each worker loads the library anew. Projects with other numbers of workers need another group.
             maxWorkers: availableParallelism(),
+            sequence: { groupOrder: -1 },
             ...shared,
           },
         },
