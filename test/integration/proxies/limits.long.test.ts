@@ -74,7 +74,8 @@ describe.each(proxies)('$name', ({ wide, narrow, refused }) => {
       expect(`${status}`).toMatch(refused)
       const report =
         status === 'no response' ? 'it closed the connection early' : `refused a PUT with status ${status}`
-      await expect.poll(() => reported.map(String)).toEqual([expect.stringMatching(report)])
+      // haproxy may have closed the connection of an earlier attempt.
+      await expect.poll(() => reported.map(String).at(-1)).toMatch(report)
       expect(await s3.db.objects.getScopeUsage('user:2')).toMatchObject({ files: 0, bytes: 0 })
     },
   )
