@@ -7,6 +7,8 @@ const MEMORY = ['test/conformance-runs/memory', 'test/conformance-runs/mutants']
 const STORE = [...MEMORY, 'test/integration/postgres/conformance']
 /** Hono in a worker, and the handler in other runtimes. */
 const BINDING = ['test/package/runtimes']
+/** The whole HTTP API in Koa and Hono. Express and Fastify have it in `npm test`. */
+const TABLES = ['test/integration/http-table/whole-tables.']
 /** The bindings in NestJS, Vite, functions and on Bun and Deno. The builds of `frameworks` take minutes, so they wait for the night. */
 const SERVERS = ['test/package/servers']
 
@@ -23,7 +25,7 @@ const ENGINES = [
 /** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
   { path: 'src/core/store/', runs: STORE },
-  { path: 'src/core/http/', runs: [...BINDING, ...SERVERS] },
+  { path: 'src/core/http/', runs: [...TABLES, ...BINDING, ...SERVERS] },
   { path: 'src/adapters/memory/', runs: MEMORY },
   {
     path: 'src/adapters/shared/lane/',
@@ -61,7 +63,7 @@ const TOUCHED = [
     path: 'src/adapters/redis/',
     runs: ['conformance', 'outages.', 'processes.'].map((run) => `test/integration/redis/${run}`),
   },
-  { path: 'src/bindings/', runs: [...BINDING, ...SERVERS] },
+  { path: 'src/bindings/', runs: [...TABLES, ...BINDING, ...SERVERS] },
   { path: 'src/client/', runs: ['test/unit/client', 'test/package/toolchains', ...ENGINES] },
   { path: 'src/client/uploads/', runs: ['test/browser/many-files', 'test/browser/upload-pages'] },
   { path: 'src/core/http/', runs: ['test/integration/upgrade/mixed-versions.'] },

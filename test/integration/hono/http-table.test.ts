@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { honoBinding, type HonoMiddleware } from '@svc/db/hono'
-import { describeHttpTable, type Way } from '../http-table/describe-http-table.js'
+import { describeSmokeTables, type Way } from '../http-table/describe-http-table.js'
 import { listenerOf } from './listener.js'
 
 function way(how: string, mount: (app: Hono, binding: HonoMiddleware) => void, prefix = ''): Way<object> {
@@ -17,7 +17,7 @@ function way(how: string, mount: (app: Hono, binding: HonoMiddleware) => void, p
   }
 }
 
-describeHttpTable(
+describeSmokeTables(
   [{ name: 'Hono 4' }],
   [
     way('app.use(b)', (app, b) => app.use(b)),

@@ -20,7 +20,14 @@ export function describeHttpTable<Version extends { readonly name: string }>(
 ): void {
   const current = versions.at(-1)!
   describe(current.name, () => describeWholeTable(servingBy(ways[0]!, current)))
+  describeSmokeTables(versions, ways)
+}
 
+/** Runs the smoke table for every way in every version. The whole table of other servers is a long run. */
+export function describeSmokeTables<Version extends { readonly name: string }>(
+  versions: readonly Version[],
+  ways: readonly Way<Version>[],
+): void {
   describe.each(versions)('$name', (version) => {
     describe.each(ways)('with $how', (way) => describeSmokeTable(servingBy(way, version)))
   })

@@ -4,7 +4,7 @@ import legacyBodyParser from 'koa-bodyparser'
 import mount from 'koa-mount'
 import session from 'koa-session'
 import { koaBinding, type KoaMiddleware } from '@svc/db/koa'
-import { describeHttpTable, type Way } from '../http-table/describe-http-table.js'
+import { describeSmokeTables, type Way } from '../http-table/describe-http-table.js'
 import { listenerOf, versions, type App, type KoaVersion } from './versions.js'
 
 function way(
@@ -24,7 +24,7 @@ function way(
   }
 }
 
-describeHttpTable(versions, [
+describeSmokeTables(versions, [
   way('app.use(b)', (app, b) => app.use(b)),
   way(
     'koa-mount in koa-mount',
