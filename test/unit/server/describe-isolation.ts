@@ -154,121 +154,131 @@ const rules: Record<string, { readonly mayRead: ServiceOptions['mayRead']; reado
 }
 
 /** Scopes with names similar to the owner's, and no scope. */
-const strangers = ['user:1', 'user:10', 'user:2 ', 'USER:2', null]
+export const STRANGERS = ['user:1', 'user:10', 'user:2 ', 'USER:2', null]
 
-describe.each(Object.entries(rules))("with %s, another scope's object", (_, { mayRead, shows }) => {
-  it.each(Object.entries(states))(
-    'that is %s looks like a missing one, unless it may be read',
-    async (_, make) => {
-      const guarded: unknown[] = []
-      const guard = ({ scope }: { scope?: string | null }) => guarded.push(scope)
-      const service = startService({
-        ...{ routes, mayRead, usageEndpoint: true, update: { ...update, guard } },
-        ...(!shows && { download: { guard }, delete: { guard } }),
-      })
-      const target = await make(service.as('user:2'), service)
-      const active = await service.objects.findActive({ bucket: BUCKET, key: KEY })
-      guarded.length = 0
-      const before = await holdings(service, 'user:2')
-      for (const [verb, ask] of Object.entries(verbs)) {
-        for (const scope of strangers) {
-          const response = await seen(await ask(service.as(scope), target))
-          // The id of an attempt that replaces the object names no active object.
-          const isNamed = !verb.endsWith('by id') || active?.id === target.id
-          const isThere = active !== null && active.temporaryUntil === null
-          if (shows && isThere && isNamed && readable.has(verb)) {
-            expect([200, 302], verb).toContain(response.status)
-          } else {
-            expect(response, verb).toEqual(await seenOfMissing(verb, scope))
+/**
+ * Sends every request as a stranger, for each rule and state. `strangersOf` chooses who sends it. Its turn is the number of
+ * the request plus that of the state, so that each request has different strangers in different states.
+ */
+export function describeStrangers(strangersOf: (turn: number) => readonly (string | null)[]): void {
+  describe.each(Object.entries(rules))("with %s, another scope's object", (_, { mayRead, shows }) => {
+    it.each(Object.entries(states))(
+      'that is %s looks like a missing one, unless it may be read',
+      async (state, make) => {
+        const guarded: unknown[] = []
+        const guard = ({ scope }: { scope?: string | null }) => guarded.push(scope)
+        const service = startService({
+          ...{ routes, mayRead, usageEndpoint: true, update: { ...update, guard } },
+          ...(!shows && { download: { guard }, delete: { guard } }),
+        })
+        const target = await make(service.as('user:2'), service)
+        const active = await service.objects.findActive({ bucket: BUCKET, key: KEY })
+        guarded.length = 0
+        const before = await holdings(service, 'user:2')
+        let turn = Object.keys(states).indexOf(state)
+        for (const [verb, ask] of Object.entries(verbs)) {
+          for (const scope of strangersOf(turn++)) {
+            const response = await seen(await ask(service.as(scope), target))
+            // The id of an attempt that replaces the object names no active object.
+            const isNamed = !verb.endsWith('by id') || active?.id === target.id
+            const isThere = active !== null && active.temporaryUntil === null
+            if (shows && isThere && isNamed && readable.has(verb)) {
+              expect([200, 302], verb).toContain(response.status)
+            } else {
+              expect(response, verb).toEqual(await seenOfMissing(verb, scope))
+            }
           }
+          expect(await holdings(service, 'user:2'), verb).toEqual(before)
         }
-        expect(await holdings(service, 'user:2'), verb).toEqual(before)
+        expect({ guarded, reported: service.reported }).toEqual({ guarded: [], reported: [] })
+      },
+    )
+  })
+}
+
+/** Tests what strangers and the owner see elsewhere. */
+export function describeOtherAnswers(): void {
+  it.each(Object.entries(states))(
+    's3.db.keep of an object of another scope that is %s rejects as for a missing one',
+    async (_, make) => {
+      const service = startService({ routes, mayRead: () => true })
+      const target = await make(service.as('user:2'), service)
+      const before = await holdings(service, 'user:2')
+      const own = await service.s3.files.put({ scope: 'user:1', route: 'docs', key: 'own', body: 'abc' })
+      const kept = async (scope: string, ...ids: string[]) => {
+        const request = service.as(scope).request('POST', '/notes')
+        return service.s3.db.keep(request, { ids }).catch((error: unknown) => error)
       }
-      expect({ guarded, reported: service.reported }).toEqual({ guarded: [], reported: [] })
+      for (const scope of ['user:1', 'user:10', 'user:2 ', 'USER:2']) {
+        expect(await kept(scope, target.id)).toEqual(await kept(scope, MISSING.id))
+      }
+      expect(await kept('user:1', own.id, target.id)).toMatchObject({ params: { missing: '1' } })
+      expect(await holdings(service, 'user:2')).toEqual(before)
     },
   )
-})
 
-it.each(Object.entries(states))(
-  's3.db.keep of an object of another scope that is %s rejects as for a missing one',
-  async (_, make) => {
-    const service = startService({ routes, mayRead: () => true })
-    const target = await make(service.as('user:2'), service)
-    const before = await holdings(service, 'user:2')
-    const own = await service.s3.files.put({ scope: 'user:1', route: 'docs', key: 'own', body: 'abc' })
-    const kept = async (scope: string, ...ids: string[]) => {
-      const request = service.as(scope).request('POST', '/notes')
-      return service.s3.db.keep(request, { ids }).catch((error: unknown) => error)
-    }
-    for (const scope of ['user:1', 'user:10', 'user:2 ', 'USER:2']) {
-      expect(await kept(scope, target.id)).toEqual(await kept(scope, MISSING.id))
-    }
-    expect(await kept('user:1', own.id, target.id)).toMatchObject({ params: { missing: '1' } })
-    expect(await holdings(service, 'user:2')).toEqual(before)
-  },
-)
-
-describe("the caller's own object", () => {
-  it.each(['deleted', 'released'])('that is %s looks like a missing object', async (state) => {
-    const service = startService({ routes, usageEndpoint: true, update })
-    const owner = service.as('user:2')
-    const target = await states[state]!(owner, service)
-    for (const [verb, ask] of Object.entries(verbs)) {
-      if (verb === 'db.listObjects of deleted') continue
-      expect(await seen(await ask(owner, target)), verb).toEqual(await seenOfMissing(verb, 'user:2'))
-    }
-  })
-
-  it.each([
-    ['confirm', [409, 200, 404, 200, 200, 409, 404, 404, 200]],
-    ['abort', [204, 204, 404, 404, 404, 204, 404, 404, 404]],
-    ['multipart complete', [404, 404, 200, 200, 200, 404, 404, 404, 200]],
-    ['multipart abort', [404, 404, 204, 404, 404, 404, 404, 404, 404]],
-    ['download', [404, 404, 404, 200, 200, 200, 404, 404, 404]],
-    ['file', [404, 404, 404, 302, 302, 302, 404, 404, 404]],
-    ['delete', [204, 204, 204, 204, 204, 204, 404, 404, 204]],
-    ['db.getObject', [200, 200, 200, 200, 200, 200, 404, 404, 404]],
-    ['db.updateObject at a key', [404, 404, 404, 200, 200, 200, 404, 404, 404]],
-  ])('is found by %s in these states: %j', async (verb, expected) => {
-    const statuses = []
-    for (const make of Object.values(states)) {
-      const service = startService({ routes, update })
+  describe("the caller's own object", () => {
+    it.each(['deleted', 'released'])('that is %s looks like a missing object', async (state) => {
+      const service = startService({ routes, usageEndpoint: true, update })
       const owner = service.as('user:2')
-      statuses.push((await verbs[verb]!(owner, await make(owner, service))).status)
-    }
-    expect(statuses).toEqual(expected)
-  })
-})
-
-it.each([true, false])(
-  'an upload to the key of another scope is a KEY_CONFLICT, the only response that reveals a key (overwrite: %s)',
-  async (overwrite) => {
-    const routes = { docs: { key: () => KEY, overwrite } }
-    const service = startService({ routes })
-    await service.as('user:2').upload()
-    const before = await holdings(service, 'user:2')
-    const active = await seen(await service.as('user:1').begin())
-    expect(active.status).toBe(409)
-    const parts = { contentType: 'text/plain', filename: 'a.txt', size: 3 }
-    expect(await seen(await service.as('user:1').send('POST', '/multipart', parts))).toEqual(active)
-    expect(await holdings(service, 'user:2')).toEqual(before)
-    const pending = startService({ routes })
-    await pending.as('user:2').begun()
-    expect(await seen(await pending.as('user:1').begin())).toEqual(active)
-  },
-)
-
-it.each(uploads)(
-  '$name over an own object says that the route does not allow overwrite',
-  async ({ begin }) => {
-    const caller = startService({ routes: { docs: { key: () => KEY } } }).as('user:2')
-    await begin(caller)
-    expect((await begin(caller)).status).toBe(201)
-    await caller.upload()
-    expect(await errorOf(await begin(caller))).toEqual({
-      status: 409,
-      code: 'KEY_CONFLICT',
-      message: 'You have an object with this key, and the upload route "docs" does not allow overwrite.',
+      const target = await states[state]!(owner, service)
+      for (const [verb, ask] of Object.entries(verbs)) {
+        if (verb === 'db.listObjects of deleted') continue
+        expect(await seen(await ask(owner, target)), verb).toEqual(await seenOfMissing(verb, 'user:2'))
+      }
     })
-  },
-)
+
+    it.each([
+      ['confirm', [409, 200, 404, 200, 200, 409, 404, 404, 200]],
+      ['abort', [204, 204, 404, 404, 404, 204, 404, 404, 404]],
+      ['multipart complete', [404, 404, 200, 200, 200, 404, 404, 404, 200]],
+      ['multipart abort', [404, 404, 204, 404, 404, 404, 404, 404, 404]],
+      ['download', [404, 404, 404, 200, 200, 200, 404, 404, 404]],
+      ['file', [404, 404, 404, 302, 302, 302, 404, 404, 404]],
+      ['delete', [204, 204, 204, 204, 204, 204, 404, 404, 204]],
+      ['db.getObject', [200, 200, 200, 200, 200, 200, 404, 404, 404]],
+      ['db.updateObject at a key', [404, 404, 404, 200, 200, 200, 404, 404, 404]],
+    ])('is found by %s in these states: %j', async (verb, expected) => {
+      const statuses = []
+      for (const make of Object.values(states)) {
+        const service = startService({ routes, update })
+        const owner = service.as('user:2')
+        statuses.push((await verbs[verb]!(owner, await make(owner, service))).status)
+      }
+      expect(statuses).toEqual(expected)
+    })
+  })
+
+  it.each([true, false])(
+    'an upload to the key of another scope is a KEY_CONFLICT, the only response that reveals a key (overwrite: %s)',
+    async (overwrite) => {
+      const routes = { docs: { key: () => KEY, overwrite } }
+      const service = startService({ routes })
+      await service.as('user:2').upload()
+      const before = await holdings(service, 'user:2')
+      const active = await seen(await service.as('user:1').begin())
+      expect(active.status).toBe(409)
+      const parts = { contentType: 'text/plain', filename: 'a.txt', size: 3 }
+      expect(await seen(await service.as('user:1').send('POST', '/multipart', parts))).toEqual(active)
+      expect(await holdings(service, 'user:2')).toEqual(before)
+      const pending = startService({ routes })
+      await pending.as('user:2').begun()
+      expect(await seen(await pending.as('user:1').begin())).toEqual(active)
+    },
+  )
+
+  it.each(uploads)(
+    '$name over an own object says that the route does not allow overwrite',
+    async ({ begin }) => {
+      const caller = startService({ routes: { docs: { key: () => KEY } } }).as('user:2')
+      await begin(caller)
+      expect((await begin(caller)).status).toBe(201)
+      await caller.upload()
+      expect(await errorOf(await begin(caller))).toEqual({
+        status: 409,
+        code: 'KEY_CONFLICT',
+        message: 'You have an object with this key, and the upload route "docs" does not allow overwrite.',
+      })
+    },
+  )
+}

@@ -1,0 +1,3 @@
+import { describeStrangers, STRANGERS } from './describe-isolation.js'
+
+describeStrangers(() => STRANGERS)
