@@ -70,7 +70,7 @@ export default defineConfig(({ mode }) => {
             pool: 'threads',
             // They wait for nothing, and each worker loads the library anew. Projects with other numbers of workers need another group.
             maxWorkers: availableParallelism(),
-            sequence: { groupOrder: -1 },
+            sequence: { groupOrder: 1 },
             ...shared,
           },
         },
