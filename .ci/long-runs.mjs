@@ -9,6 +9,8 @@ const STORE = [...MEMORY, 'test/integration/postgres/conformance']
 const BINDING = ['test/package/runtimes']
 /** The whole HTTP API in Koa and Hono. Express and Fastify have it in `npm test`. */
 const TABLES = ['test/integration/http-table/whole-tables.']
+/** Clients and servers of two releases. */
+const RELEASES = ['test/integration/upgrade/mixed-versions.']
 /** The bindings in NestJS, Vite, functions and on Bun and Deno. The builds of `frameworks` take minutes, so they wait for the night. */
 const SERVERS = ['test/package/servers']
 
@@ -25,7 +27,7 @@ const ENGINES = [
 /** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
   { path: 'src/core/store/', runs: STORE },
-  { path: 'src/core/http/', runs: [...TABLES, ...BINDING, ...SERVERS] },
+  { path: 'src/core/http/', runs: [...TABLES, ...BINDING, ...SERVERS, ...RELEASES] },
   { path: 'src/adapters/memory/', runs: MEMORY },
   {
     path: 'src/adapters/shared/lane/',
@@ -65,9 +67,10 @@ const TOUCHED = [
   },
   { path: 'src/bindings/', runs: [...TABLES, ...BINDING, ...SERVERS] },
   { path: 'src/client/', runs: ['test/unit/client', 'test/package/toolchains', ...ENGINES] },
-  { path: 'src/client/uploads/', runs: ['test/browser/many-files', 'test/browser/upload-pages'] },
-  { path: 'src/core/http/', runs: ['test/integration/upgrade/mixed-versions.'] },
-  { path: 'src/client/uploads/', runs: ['test/integration/upgrade/mixed-versions.'] },
+  {
+    path: 'src/client/uploads/',
+    runs: ['test/browser/many-files', 'test/browser/upload-pages', ...RELEASES],
+  },
   { path: 'examples/uploads/', runs: ['test/browser/upload-pages'] },
   { path: 'src/server/', runs: ['test/unit/server'] },
   { path: 'src/server/jobs/', runs: ['test/integration/postgres/jobs-'] },

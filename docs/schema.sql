@@ -21,8 +21,6 @@ CREATE TABLE events (
 CREATE INDEX events_due ON events USING btree (due_at, id) WHERE (is_first AND (attempts = 0));
 -- Events that can be claimed again.
 CREATE INDEX events_due_again ON events USING btree (due_at, id) WHERE (is_first AND (attempts > 0));
--- Events that wait for another of their object.
-CREATE INDEX events_later ON events USING btree (object_digest, id) WHERE (NOT is_first);
 -- Finds the oldest event of an object.
 CREATE INDEX events_of_object ON events USING btree (object_digest, id);
 

@@ -159,10 +159,10 @@ const oldestOf = (digest: string) => `
         AND (v.object_digest, v.id) < (${digest}, 9223372036854775807)
       ORDER BY v.object_digest, v.id LIMIT 1`
 
-/** Whether the object with this digest has an event after this one. Few events wait for another, so their index is small. */
+/** Whether the object with this digest has an event after this one. */
 const hasLater = (digest: string, id: string) => `EXISTS (
     SELECT FROM {schema}.events v
-    WHERE NOT v.is_first AND (v.object_digest, v.id) > (${digest}, ${id}) AND (v.object_digest, v.id) < (${digest}, 9223372036854775807))`
+    WHERE (v.object_digest, v.id) > (${digest}, ${id}) AND (v.object_digest, v.id) < (${digest}, 9223372036854775807))`
 
 /** Locks the given events whose claim holds, by id. The condition suits both indexes, so no plan walks one. */
 const lockHeld = (columns: string) => `

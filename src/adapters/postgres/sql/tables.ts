@@ -355,11 +355,6 @@ const EVENTS: Table = {
       definition: 'btree (due_at, id) WHERE (is_first AND (attempts > 0))',
       comment: 'Events that can be claimed again.',
     },
-    {
-      name: 'events_later',
-      definition: 'btree (object_digest, id) WHERE (NOT is_first)',
-      comment: 'Events that wait for another of their object.',
-    },
   ],
   // Every event is inserted, updated and deleted, so a share of the table says nothing about its dead rows.
   settings: 'autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000',
