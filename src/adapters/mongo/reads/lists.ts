@@ -6,6 +6,7 @@ import { LATEST_DATE } from '../../../core/store/validation/checks.js'
 import type { DueStarts } from '../../shared/marks/due-leftovers.js'
 import type { Stored } from '../connection/namespace.js'
 import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
+import type { CheckDeadline } from '../documents/stored-row.js'
 import { readHistory, readLeftover } from '../documents/traces.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { rangeOfNames } from './name-range.js'
@@ -173,7 +174,9 @@ function listDeleted(query: inputs.ListQuery): Read<StorageObject[]> {
 /** Live rows in the order of a date that only some have, with an index of all of them and one by scope. */
 interface DatedRows {
   readonly status: LiveStatus
-  readonly date: 'expiresAt' | 'temporaryUntil' | 'checkUntil'
+  readonly date: 'expiresAt' | 'temporaryUntil'
+  /** Returns the form in which the rows have it. */
+  readonly storedDate: (date: Date) => Date | CheckDeadline
   readonly index: string
   readonly indexOfScope: string
 }
@@ -190,16 +193,16 @@ interface DatedQuery {
 }
 
 function listByDate(
-  { status, date, index, indexOfScope }: DatedRows,
+  { status, date, storedDate, index, indexOfScope }: DatedRows,
   { scope, from, until, limit, after }: DatedQuery,
 ): Read<StorageObject[]> {
   const [dateField, idField] = [`${status}.${date}`, `${status}.id`]
   const ofScope = scope === null ? {} : { scope }
-  const due = { $lte: until }
+  const due = { $lte: storedDate(until) }
   const range: Range = {
     filter: after
-      ? afterPosition(ofScope, [dateField, after.date], [idField, after.id], due)
-      : { ...ofScope, [dateField]: { ...notBefore(from), ...due } },
+      ? afterPosition(ofScope, [dateField, storedDate(after.date)], [idField, after.id], due)
+      : { ...ofScope, [dateField]: { ...(from > 0 && { $gte: storedDate(new Date(from)) }), ...due } },
     sort: { [dateField]: 1, [idField]: 1 },
     index: scope === null ? index : indexOfScope,
     fields: { scope: 1, [status]: 1 },
@@ -211,6 +214,7 @@ function listByDate(
 const RESERVATIONS: DatedRows = {
   status: 'pending',
   date: 'expiresAt',
+  storedDate: (date) => date,
   index: 'pending_by_expiry',
   indexOfScope: 'pending_of_scope_by_expiry',
 }
@@ -218,15 +222,14 @@ const RESERVATIONS: DatedRows = {
 const TEMPORARY: DatedRows = {
   status: 'active',
   date: 'temporaryUntil',
+  storedDate: (date) => date,
   index: 'temporary_by_end',
   indexOfScope: 'temporary_of_scope_by_end',
 }
 
 const ARRIVED: DatedRows = {
-  status: 'pending',
-  date: 'checkUntil',
-  index: 'arrived_by_deadline',
-  indexOfScope: 'arrived_of_scope_by_deadline',
+  ...RESERVATIONS,
+  storedDate: (checkUntil) => ({ checkUntil }),
 }
 
 export function listExpired(
@@ -302,7 +305,7 @@ export function notBefore(time: number): { readonly $gte?: Date } {
 /** Builds the filter for everything after a date and an id: two ranges of one index, which the server merges. */
 function afterPosition(
   common: Document,
-  [dateField, date]: readonly [string, Date],
+  [dateField, date]: readonly [string, Date | CheckDeadline],
   [idField, id]: readonly [string, string],
   end: Document,
 ): Document {

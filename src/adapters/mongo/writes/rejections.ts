@@ -33,7 +33,7 @@ export function findOldRejections(
       .find<RejectionDocument>(filter, { session, ...majority(), batchSize: limit + 1 })
       .sort({ rejectedAt: 1, _id: 1 })
       .limit(limit)
-      .hint(scope === null ? 'rejections_by_age' : 'rejections_of_scope')
+      .hint('rejections_by_age')
       .project<Pick<RejectionDocument, '_id' | 'rejectedAt'>>({ rejectedAt: 1 })
       .toArray()
     const first = documents[0]?.rejectedAt.getTime() ?? null
