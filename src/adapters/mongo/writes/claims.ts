@@ -119,8 +119,8 @@ export function createClaims(namespace: Namespace, marks: IndexMarks) {
     command: ClaimEventsCommand,
     candidates: readonly Candidate[],
   ): Promise<StoredEvent[]> {
-    const claims = candidates.flatMap(({ oldest, first, firstRetry, last, length, ...queue }) =>
-      oldest.map((event) => ({ queue, event, claim: createAttemptId() })),
+    const claims = candidates.flatMap((queue) =>
+      queue.oldest.map((event) => ({ queue, event, claim: createAttemptId() })),
     )
     const held = await write(call, command, claims)
     const isLast = ({ event }: Claim) => Number(command.lastScopes.includes(event.object.scope))
