@@ -7,12 +7,18 @@ const MEMORY = ['test/conformance-runs/memory', 'test/conformance-runs/mutants']
 const STORE = [...MEMORY, 'test/integration/postgres/conformance']
 /** Hono in a worker, and the handler in other runtimes. */
 const BINDING = ['test/package/runtimes']
-/** The whole HTTP API in Koa and Hono. Express and Fastify have it in `npm test`. */
-const TABLES = ['test/integration/http-table/whole-tables.']
+/** The whole HTTP API in Koa and Hono, and every way to mount a binding in older versions. The rest is in `npm test`. */
+const TABLES = [
+  'test/integration/http-table/whole-tables.',
+  ...['express', 'fastify', 'koa'].map((framework) => `test/integration/${framework}/http-table.`),
+]
 /** Clients and servers of two releases. */
 const RELEASES = ['test/integration/upgrade/mixed-versions.']
 /** The bindings in NestJS, Vite, functions and on Bun and Deno. The builds of `frameworks` take minutes, so they wait for the night. */
 const SERVERS = ['test/package/servers']
+
+/** What the rules of the linters find. */
+const LINT_RULES = ['prose', 'linear-patterns'].map((run) => `test/unit/${run}.`)
 
 /** The client in Chromium, Firefox and WebKitGTK. They wait for most of their time. `faults` takes three minutes, so it waits for the night. */
 const ENGINES = [
@@ -26,18 +32,12 @@ const ENGINES = [
 
 /** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
-  { path: 'src/core/store/', runs: STORE },
+  { path: 'src/core/store/', runs: [...STORE, 'test/unit/core/'] },
   { path: 'src/core/http/', runs: [...TABLES, ...BINDING, ...SERVERS, ...RELEASES] },
   { path: 'src/adapters/memory/', runs: MEMORY },
   {
     path: 'src/adapters/shared/lane/',
     runs: ['test/unit/adapters/shared', 'test/integration/postgres/races.', 'test/integration/mongo/races.'],
-  },
-  {
-    path: 'src/adapters/shared/marks/',
-    runs: ['postgres/conformance', 'postgres/fair-delivery.', 'mongo/conformance'].map(
-      (run) => `test/integration/${run}`,
-    ),
   },
   {
     path: 'src/adapters/postgres/',
@@ -54,7 +54,7 @@ const TOUCHED = [
   },
   { path: 'src/adapters/postgres/sql/', runs: ['test/integration/postgres/moves.'] },
   { path: 'src/adapters/postgres/events.', runs: ['test/integration/postgres/fair-delivery.'] },
-  { path: 'src/adapters/postgres/connection/pglite', runs: ['test/integration/postgres/pglite.'] },
+  { path: 'src/adapters/postgres/connection/pglite', runs: ['test/integration/postgres/pglite'] },
   {
     path: 'src/adapters/mongo/',
     // Two minutes. Races and crashes wait for the night.
@@ -80,10 +80,11 @@ const TOUCHED = [
   { path: 'examples/uploads/', runs: ['test/browser/upload-pages'] },
   { path: 'src/server/', runs: ['test/unit/server'] },
   { path: 'src/server/jobs/', runs: ['test/integration/postgres/jobs-'] },
+  { path: 'src/server/jobs/import-', runs: ['test/integration/readme/snippets.'] },
   { path: 'src/server/events/', runs: ['test/integration/postgres/fair-delivery.'] },
   { path: 'src/server/files/verdicts', runs: ['test/integration/readme/clamav'] },
   { path: 'src/server/http/reading', runs: ['test/browser/pictures-for-scripts'] },
-  { path: 'src/storage/local/', runs: ['test/browser/seeking'] },
+  { path: 'src/storage/local/', runs: ['test/browser/seeking', 'test/unit/client/doms.'] },
   {
     path: 'src/storage/',
     runs: [
@@ -97,9 +98,11 @@ const TOUCHED = [
     path: 'src/storage/s3/',
     runs: ['test/integration/s3/swift.', 'test/integration/s3/representative-crashes.'],
   },
+  { path: '.textlintrc.yml', runs: LINT_RULES },
+  { path: '.ci/re', runs: ['test/unit/release/'] },
   { path: 'test/broken-stores/', runs: ['test/conformance-runs'] },
   { path: 'test/conformance/', runs: ['test/conformance-runs', 'test/integration/readme/snippets.'] },
-  ...['testing-your-app', 'writing-an-adapter'].map((page) => ({
+  ...['own-table', 'postgres', 'testing-your-app', 'writing-an-adapter'].map((page) => ({
     path: `docs/${page}.md`,
     runs: ['test/integration/readme/snippets.'],
   })),
@@ -120,7 +123,9 @@ for (const run of process.env.CI_LONG === '1' ? ['test/'] : touchedBy(changedFil
 /** @param {string[] | null} files */
 function touchedBy(files) {
   if (files === null || files.some((file) => EVERYWHERE.test(file)))
-    return [...new Set([...STORE, ...BINDING, 'test/package/types.'])]
+    return [
+      ...new Set([...STORE, ...BINDING, ...LINT_RULES, 'test/unit/client/doms.', 'test/package/types.']),
+    ]
   const touched = TOUCHED.filter(({ path }) => files.some((file) => file.startsWith(path)))
   const changedRuns = files.filter((file) => file.endsWith('.long.test.ts'))
   return [...new Set([...touched.flatMap(({ runs }) => runs), ...changedRuns])]

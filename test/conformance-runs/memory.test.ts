@@ -8,7 +8,7 @@ storeConformance({
   createStore: memoryAdapter,
   close: (store) => store.close(),
   test: everyGroup,
-  numRuns: 2,
+  numRuns: 1,
 })
 
 const NEEDING_PLACES = [
