@@ -1,4 +1,4 @@
-import { groups, isLongLists, isScripts } from '../../conformance-groups.js'
-import { conformanceOnRedis } from './conformance.js'
+import { groups } from '../../conformance-groups.js'
+import { conformanceOnRedis, isForLongRuns } from './conformance.js'
 
-conformanceOnRedis({ test: groups((group) => !isScripts(group) && !isLongLists(group)), numRuns: 1 })
+conformanceOnRedis({ test: groups((group) => !isForLongRuns(group)), numRuns: 1 })

@@ -23,7 +23,6 @@ import { mongoChecks } from './mongo.js'
 import { movingABucketChecks } from './moving-a-bucket.js'
 import { nextjsChecks } from './nextjs.js'
 import { observabilityChecks } from './observability.js'
-import { ownTableChecks } from './own-table.js'
 import { postgresChecks } from './postgres.js'
 import { quotasChecks } from './quotas.js'
 import { readmeChecks } from './readme.js'
@@ -68,7 +67,6 @@ export const checks: SnippetChecks = {
   ...movingABucketChecks,
   ...nextjsChecks,
   ...observabilityChecks,
-  ...ownTableChecks,
   ...postgresChecks,
   ...quotasChecks,
   ...readmeChecks,

@@ -75,7 +75,7 @@ interface TenantProgram {
 }
 
 /** Erases more scopes than a page has, which leave the list meanwhile, and nothing of those beside them. */
-const erasesTenant: SnippetCheck = async (program) => {
+export const erasesTenant: SnippetCheck = async (program) => {
   const { eraseTenant } = await run<TenantProgram>(program)
   const store = memoryAdapter()
   const s3 = createS3Server({
@@ -103,7 +103,6 @@ export const postgresChecks: SnippetChecks = {
   'docs/postgres.md#start.ts': { onPostgres: failsUntilMigrated },
   'docs/postgres.md#print-schema.ts': { onPostgres: printsWhatMigrateDoes },
   'docs/postgres.md#pooled-database.ts': { onPostgres: needsNoNamedStatements },
-  'docs/postgres.md#erase-tenant.ts': erasesTenant,
   'docs/postgres.md#replicated-database.ts': { onPostgres: listsFromReplica },
   'docs/postgres.md#embedded-database.ts': keepsFolder,
 }

@@ -1,0 +1,5 @@
+import { describeOtherSmokeTables } from '../http-table/describe-http-table.js'
+import { versions } from './versions.js'
+import { ways } from './ways.js'
+
+describeOtherSmokeTables(versions, ways)
