@@ -1,7 +1,7 @@
 import { createS3Client } from '@svc/db/client'
 import { describe, expect, it } from 'vitest'
 import { timeUntilSettled } from './fake-time.js'
-import { large, lost, MIB, small, start, timed } from './faulty-server.js'
+import { large, lost, small, start, timed } from './faulty-server.js'
 import { startQueue } from './queue/queue-of-files.js'
 import { rejectionOf } from './rejection.js'
 import { useFakePauses } from './upload-in-parts/fake-pauses.js'
@@ -157,7 +157,7 @@ describe('another upload than the one that waits for its check', () => {
     const { api, objects } = start({}, { routes })
     const bytes = new Uint8Array(MULTIPART_MIN_SIZE + 3)
     await timed(api.upload(new File([bytes], 'film.mp4')))
-    bytes[DEFAULT_PART_SIZE + MIB / 2] = 1
+    bytes[1.5 * DEFAULT_PART_SIZE] = 1
     await timed(api.upload(new File([bytes], 'film.mp4')))
     expect(await objects.listArrived()).toHaveLength(2)
   })

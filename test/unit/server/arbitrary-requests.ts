@@ -2,16 +2,27 @@ import { ERROR_CODES, openApiDocument, StorageError } from '@svc/db'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
+import { anyText } from '../core/any-text.js'
 import { BASE, bytesOfSize, ORIGIN, startService } from './service.js'
 
 /** Beside the endpoints: the URLs of the storage, and what is none. */
 const OTHER_PATHS = ['/_storage', '/_storage/', '/_storage/x.y', '/', '']
 
+/** Characters of several code points: a family, a flag, letters with marks. */
+const grapheme = fc.constantFrom(
+  '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}',
+  '\u{1f1e9}\u{1f1ea}',
+  'e\u0301',
+  'a',
+  '\u1100\u1161',
+  '\u0e01\u0e33',
+)
+
 const text = fc.oneof(
-  fc.string({ unit: 'binary' }),
-  fc.string({ unit: 'grapheme' }),
+  anyText(),
+  fc.string({ unit: grapheme }),
   fc.constantFrom(
-    ...['', 'a', '\0', '\ud800', '..', '../..', '__proto__', 'constructor', '%', '%00', '%ff'],
+    ...['', 'a', '\0', 'a\0b', '\ud800', '..', '../..', '__proto__', 'constructor', '%', '%00', '%ff'],
     'x'.repeat(3000),
   ),
 )
@@ -65,7 +76,7 @@ function bodyFor({ keys, ids }: Known) {
     record,
     upload,
     fc.json(),
-    fc.string({ unit: 'binary' }),
+    anyText(),
     fc.uint8Array({ maxLength: 200 }).map((bytes) => new Uint8Array(bytes)),
     fc.integer({ min: 1, max: 80_000 }).map((size) => bytesOfSize(size, 0x20)),
   )
@@ -212,7 +223,7 @@ export async function sendArbitraryBodies(numRuns: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('/upload', '/upload/confirm', '/upload/abort'),
-      fc.oneof(fc.jsonValue(), fc.anything(), fc.uint8Array(), fc.string({ unit: 'binary' })),
+      fc.oneof(fc.jsonValue(), fc.anything(), fc.uint8Array(), anyText()),
       async (path, value) => {
         const response = await s3.handler(as('user:1').request('POST', path, {}), {
           body: { kind: 'parsed', value },

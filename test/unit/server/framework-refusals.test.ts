@@ -1,6 +1,6 @@
 import { HTTPException } from 'hono/http-exception'
 import { createObjectAccessGuard } from '@svc/db'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { BUCKET, errorOf, startService, type Caller, type ServiceOptions } from './service.js'
 
 /** How frameworks and their helpers refuse a request. */
@@ -33,10 +33,14 @@ const functions: Record<string, readonly [ask: Ask, options: (fail: () => never)
 }
 
 describe.each(Object.entries(functions))('%s', (name, [ask, options]) => {
+  const { as, objects, storage, clock } = startService()
+  let key: string
+  beforeAll(async () => {
+    key = (await as('user:1').upload()).key
+  })
+
   /** Returns the response where the function throws this, and what `onError` got. */
   async function thrown(value: unknown) {
-    const { as, objects, storage, clock } = startService()
-    const { key } = await as('user:1').upload()
     const fail = () => {
       throw value
     }

@@ -1,10 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { memoryAdapter } from '@svc/db/memory'
 import { redisUsageCache } from '@svc/db/redis'
 import { expect, it } from 'vitest'
+import { contextsOfTest } from '../../contexts-of-test.js'
 
 it('after a failure, Redis is probed in the async context of no request', async () => {
-  const requests = new AsyncLocalStorage<string>()
+  const requests = contextsOfTest()
   const seen: unknown[] = []
   const redis = {
     async evalsha() {

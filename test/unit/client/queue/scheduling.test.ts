@@ -14,30 +14,30 @@ describe('an upload queue', () => {
   it('uploads three files at once, in the order in which they were added', async () => {
     const gate = createGate()
     const { queue, items, isIdle, states, usage } = startQueue({ PUT: gate.pass })
-    const files = notes(40)
+    const files = notes(12)
     const ids = queue.add(files)
     expect(items().map(({ id }) => id)).toEqual(ids)
     expect(items().map(({ filename }) => filename)).toEqual(files.map(({ name }) => name))
-    expect(new Set(ids).size).toBe(40)
+    expect(new Set(ids).size).toBe(12)
     let begun = 3
-    while (begun <= 40) {
+    while (begun <= 12) {
       await until(() => gate.count() === 3)
-      expect(states().slice(begun)).toEqual(Array(40 - begun).fill('queued'))
+      expect(states().slice(begun)).toEqual(Array(12 - begun).fill('queued'))
       gate.letOneThrough()
       begun += 1
-      if (begun <= 40) await until(() => states()[begun - 1] === 'uploading')
+      if (begun <= 12) await until(() => states()[begun - 1] === 'uploading')
     }
     gate.open()
     await until(isIdle)
-    expect(states()).toEqual(Array(40).fill('done'))
-    expect(await usage()).toMatchObject({ files: 40, reservedFiles: 0 })
+    expect(states()).toEqual(Array(12).fill('done'))
+    expect(await usage()).toMatchObject({ files: 12, reservedFiles: 0 })
   })
 
   it('has a failed file in the middle, which the others do not wait for', async () => {
     const { queue, isIdle, states, of } = startQueue({
-      'POST /upload': (_serve, call) => (call === 20 ? refused() : undefined),
+      'POST /upload': (_serve, call) => (call === 6 ? refused() : undefined),
     })
-    const ids = queue.add(notes(40))
+    const ids = queue.add(notes(12))
     await until(isIdle)
     expect(states().filter((state) => state === 'failed')).toHaveLength(1)
     const failed = ids.find((id) => of(id).state === 'failed')!
@@ -51,17 +51,17 @@ describe('an upload queue', () => {
   it('cancels all, and retries all', async () => {
     const gate = createGate()
     const { queue, isIdle, states, items, usage } = startQueue({ PUT: gate.pass })
-    queue.add(notes(40))
+    queue.add(notes(12))
     await until(() => gate.count() === 3)
     queue.cancel()
-    expect(states()).toEqual(Array(40).fill('failed'))
+    expect(states()).toEqual(Array(12).fill('failed'))
     expect(new Set(items().map(({ error }) => error!.code))).toEqual(new Set(['ABORTED']))
     await expect.poll(usage).toEqual(NOTHING_USED)
     gate.open()
     queue.retry()
     await until(isIdle)
-    expect(states()).toEqual(Array(40).fill('done'))
-    expect(await usage()).toMatchObject({ files: 40, reservedFiles: 0 })
+    expect(states()).toEqual(Array(12).fill('done'))
+    expect(await usage()).toMatchObject({ files: 12, reservedFiles: 0 })
   })
 
   it('goes on if all is retried before the cancelled calls have ended', async () => {

@@ -1,7 +1,7 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
 import { db, StorageError, type OperationObserver, type OperationResult } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
+import { contextsOfTest } from '../../contexts-of-test.js'
 import { BASE, startService } from '../../server/service.js'
 
 /** An observer that records the operations. */
@@ -59,7 +59,7 @@ describe('onOperation', () => {
   })
 
   it('sets the context of the operation: guards, hooks and onError run in it', async () => {
-    const context = new AsyncLocalStorage<string>()
+    const context = contextsOfTest()
     const within: [string, string | undefined][] = []
     const note = (what: string) => within.push([what, context.getStore()])
     const service = startService({

@@ -1,14 +1,14 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { deliverEvents } from '@svc/db'
 import { expect, it } from 'vitest'
+import { contextsOfTest } from '../../contexts-of-test.js'
 import { startService, type ServiceOptions } from '../service.js'
 import { activate, recordingStore, remaining, until } from './changed-objects.js'
 
-const REQUESTS = 80
+const REQUESTS = 20
 
 /** A service whose application has a context for each request, and what its handler saw of them. */
 function startInContexts(options: ServiceOptions = {}) {
-  const requests = new AsyncLocalStorage<string>()
+  const requests = contextsOfTest()
   const { store, clock } = recordingStore()
   const seen: unknown[] = []
   async function onEvent() {

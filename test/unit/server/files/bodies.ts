@@ -1,7 +1,6 @@
 import { DEFAULT_PART_SIZE } from '../../../../src/server/attempts/sizes.js'
 /** Bodies of `files.put` that misbehave, and that record whether they were told to stop. */
 
-export const MIB = 1024 ** 2
 /** The part size of files of up to 78 GiB. */
 export const PART = DEFAULT_PART_SIZE
 

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import { StorageError } from '@svc/db'
 import { describe, expect, it } from 'vitest'
-import { chunksOf, iterableOf, MIB, PART, streamOf } from './bodies.js'
+import { chunksOf, iterableOf, PART, streamOf } from './bodies.js'
 import { OWNER, rejection, watchedService } from './watched-service.js'
 
-/** `size` bytes in chunks of 1 MiB. */
-const bytes = (size: number) => chunksOf(new Uint8Array(size), MIB)
+/** `size` bytes in chunks of an eighth of a part. */
+const bytes = (size: number) => chunksOf(new Uint8Array(size), PART / 8)
 
 /** Bodies of one part and of several. */
 const KINDS = [

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { QuotaSource } from '@svc/db'
 import { describe, expect, it } from 'vitest'
-import { chunksOf, iterableOf, MIB, PART, pattern, readAll, streamOf } from './bodies.js'
+import { chunksOf, iterableOf, PART, pattern, readAll, streamOf } from './bodies.js'
 import { OWNER, rejection, watchedService } from './watched-service.js'
 
 const HELLO = new TextEncoder().encode('hello')
@@ -48,7 +48,7 @@ describe('files.put', () => {
     async (size) => {
       const bytes = pattern(size)
       const service = watchedService()
-      const { body } = iterableOf(chunksOf(bytes, 3 * MIB + 7))
+      const { body } = iterableOf(chunksOf(bytes, PART / 4 + 7))
       const { key } = await service.files.put({ scope: OWNER, body, size })
       expect(Buffer.compare(await stored(service, key), bytes)).toBe(0)
     },

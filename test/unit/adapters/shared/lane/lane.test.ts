@@ -1,15 +1,15 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { StorageError } from '@svc/db'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLane, HELD } from '../../../../../src/adapters/shared/lane/lane.js'
 import { createScopeLanes } from '../../../../../src/adapters/shared/lane/scope-lanes.js'
 import type { Job } from '../../../../../src/adapters/shared/lane/waiting-jobs.js'
+import { contextsOfTest } from '../../../contexts-of-test.js'
 import { groupsToEnd, LOST_TURN, type NamedJob, options, turn, UNDONE } from './groups-to-end.js'
 import { checkRandomJobs } from './random-jobs.js'
 
 it('settles each of random jobs with its own result, in the order of its key and its scopes', () =>
-  checkRandomJobs(150))
+  checkRandomJobs(40))
 
 it('lets no later job keep one with two scopes waiting', async () => {
   const { names, started, add } = groupsToEnd()
@@ -342,7 +342,7 @@ it('rejects a job that is too late to start, also one of an undone group, and go
 })
 
 it('runs a job that waited in the async context of no other caller', async () => {
-  const callers = new AsyncLocalStorage<string>()
+  const callers = contextsOfTest()
   const seen: string[] = []
   const see = (...names: readonly string[]) =>
     void seen.push(`${names.join(' ')} in ${callers.getStore() ?? 'none'}`)

@@ -1,0 +1,4 @@
+import { atOneTime, describeUrlsForKeys } from './urls-for-keys.js'
+
+atOneTime()
+describeUrlsForKeys(() => true)
