@@ -9,8 +9,9 @@ import {
 import type { EventClaim } from '../../core/store/inputs/index.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type { TextRow } from './connection/database.js'
-import type { IndexMarks } from './index-marks.js'
-import { FROM_START, type Looked } from './low-water-mark.js'
+import { claimFromMarks, type ClaimStarts } from '../shared/marks/claims-from-marks.js'
+import type { IndexMarks } from '../shared/marks/index-marks.js'
+import { FROM_START } from '../shared/marks/low-water-mark.js'
 import type { Calls } from './connection/retries.js'
 import { readDate, readFirst, readNumber, readObject, startText } from './sql/rows.js'
 import type { Statements } from './sql/statement.js'
@@ -22,10 +23,10 @@ const SETTLE_BATCH_SIZE = 200
 export function createEventMethods(
   { idempotent, once }: Calls,
   statements: Statements['events'],
-  { firstEvents, retries, listedEvents }: Pick<IndexMarks, 'firstEvents' | 'retries' | 'listedEvents'>,
+  marks: Pick<IndexMarks, 'firstEvents' | 'retries' | 'listedEvents'>,
 ) {
   const listFirst = (limit: number) =>
-    listedEvents.look(async (from, readsDrawn) => {
+    marks.listedEvents.look(async (from, readsDrawn) => {
       const statement = readsDrawn ? statements.listFirst : statements.list
       const found = await idempotent(statement, [String(from), limit])
       // A row without an id only tells the last number.
@@ -39,30 +40,17 @@ export function createEventMethods(
     })
 
   return {
-    async claimEvents({ limit, reference, attempted, lastScopes, now, until }) {
+    async claimEvents(command) {
+      const { limit, reference, attempted, lastScopes, now, until } = command
       const { bucket, key } = reference ?? { bucket: null, key: null }
       const last = lastScopes.length > 0 ? JSON.stringify(lastScopes) : null
       const values = [bucket, key, attempted, limit, now.toISOString(), until.toISOString(), last]
-      const claim = async (fromFirst: number, fromRetries: number) => {
-        const rows = await once(statements.claim, [...values, startText(fromFirst), startText(fromRetries)])
+      const claim = async ({ first, retries }: ClaimStarts) => {
+        const rows = await once(statements.claim, [...values, startText(first), startText(retries)])
         return { result: readClaimed(rows), first: readFirst(rows, 10), firstRetry: readFirst(rows, 11) }
       }
-      if (reference !== null) return (await claim(FROM_START, FROM_START)).result
-      const upto = now.getTime()
-      if (attempted === false) {
-        return (await firstEvents.look(upto, (from) => claim(from, FROM_START))).result
-      }
-      const claimRetries = async (fromFirst: number) => {
-        let first: number | null = null
-        const { result } = await retries.look(upto, async (from) => {
-          const claimed = await claim(fromFirst, from)
-          first = claimed.first
-          return { ...claimed, first: claimed.firstRetry }
-        })
-        return { result, first } satisfies Looked<StoredEvent[]>
-      }
-      if (attempted === true) return (await claimRetries(FROM_START)).result
-      return (await firstEvents.look(upto, claimRetries)).result
+      if (reference === null) return claimFromMarks(marks, command, claim)
+      return (await claim({ first: FROM_START, retries: FROM_START })).result
     },
 
     async settleEvents({ entries }) {
@@ -77,11 +65,11 @@ export function createEventMethods(
         try {
           const rows = await once(statements.settle, [JSON.stringify(places)])
           const nextDue = readFirst(rows, 2)
-          if (nextDue !== null) firstEvents.lower(nextDue)
+          if (nextDue !== null) marks.firstEvents.lower(nextDue)
           settled.push(...heldOf(places, rows).map(([id, [, hasNext]]) => ({ id, hasNext: hasNext === 't' })))
         } catch (error) {
           if (settled.length === 0) throw error
-          firstEvents.lower(FROM_START)
+          marks.firstEvents.lower(FROM_START)
           return settled
         }
       }

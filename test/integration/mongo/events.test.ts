@@ -80,11 +80,11 @@ describeMongo('events in MongoDB', (url) => {
       expect(names()).toEqual(['update', 'commitTransaction', 'find', 'commitTransaction'])
     })
 
-    it('claiming and settling 100 events of 100 objects takes 4', async () => {
-      await Promise.all(Array.from({ length: 100 }, (_, i) => activate(`key ${i}`)))
+    it('claiming and settling 30 events of 30 objects takes 4', async () => {
+      await Promise.all(Array.from({ length: 30 }, (_, i) => activate(`key ${i}`)))
       take()
-      const events = await store.claimEvents({ limit: 100 })
-      expect(new Set(keysOf(events)).size).toBe(100)
+      const events = await store.claimEvents({ limit: 30 })
+      expect(new Set(keysOf(events)).size).toBe(30)
       expect(names()).toEqual(['aggregate', 'update'])
       expect(await store.settleEvents(claimsOf(events))).toEqual(events.map(({ id }) => id))
       expect(names()).toEqual(['delete', 'commitTransaction'])
@@ -102,6 +102,30 @@ describeMongo('events in MongoDB', (url) => {
       expect(await store.claimEvents()).toEqual([])
       expect(names()).toEqual(['aggregate', 'aggregate', 'aggregate'])
     })
+  })
+
+  it('claims that are full find what became due long before, both first events and retries', async () => {
+    let time = Date.now() - 7_200_000
+    const past = mongoAdapter(db, { events: true, now: () => new Date(time) })
+    const activateLater = async (key: string) => {
+      time += 1000
+      await activate(key, past)
+    }
+    for (const key of ['a', 'b']) await activateLater(key)
+    const claimed = claimsOf(await past.claimEvents({ limit: 2 }))
+    const retries = claimed.map((claim, place) => ({
+      ...claim,
+      retryAt: new Date(time + (place + 1) * 60_000),
+    }))
+    expect(await past.settleEvents(retries)).toHaveLength(2)
+    for (const key of ['c', 'd']) await activateLater(key)
+    time += 3_600_000
+    await activate('e', past)
+    const found: string[] = []
+    for (const lastScopes of [[], ['another'], [], ['another'], []]) {
+      found.push(...keysOf(await past.claimEvents({ limit: 1, lastScopes })))
+    }
+    expect(found).toEqual(['c', 'd', 'a', 'b', 'e'])
   })
 
   it('an event recorded while the last one is settled is neither lost nor held back', async () => {

@@ -13,8 +13,7 @@ const ADDED_INDEXES = {
   svc_db_objects: [
     ...['active_by_own_id', 'pending_by_own_id', 'active_by_storage', 'pending_by_storage'],
     ...['temporary_by_end', 'temporary_of_scope_by_end'],
-    ...['arrived_by_deadline', 'arrived_of_scope_by_deadline'],
-    ...['active_by_attempt', 'rejections_by_age', 'rejections_of_scope'],
+    ...['active_by_attempt', 'rejections_by_age'],
     'scopes',
   ],
   svc_db_history: ['by_scope_deletion'],

@@ -8,17 +8,21 @@ type RowContext = Pick<StorageObject, (typeof IMPLIED)[number]>
 
 const IMPLIED_NAMES: ReadonlySet<string> = new Set(IMPLIED)
 
+/** In place of the date at which an arrived attempt lapses. In an index, documents come before dates, and no range of dates has them. */
+export interface CheckDeadline {
+  readonly checkUntil: Date
+}
+
 type AlwaysSet = 'id' | 'attemptId' | 'writableUntil' | 'createdAt' | 'updatedAt'
 type Fields = Omit<TrackedRow, keyof RowContext | 'metadata'>
 
 /** The fields of a row that its document doesn't already imply. Fields that would be `null` are left out. */
 export type StoredRow = Pick<Fields, AlwaysSet> & {
-  readonly [Name in Exclude<keyof Fields, AlwaysSet>]?: NonNullable<Fields[Name]>
+  readonly [Name in Exclude<keyof Fields, AlwaysSet | 'expiresAt'>]?: NonNullable<Fields[Name]>
 } & {
+  readonly expiresAt?: Date | CheckDeadline
   /** Pairs, because MongoDB gives field names such as `$set`, `a.b` and the empty name a special meaning. */
   readonly metadata?: readonly { readonly name: string; readonly value: string }[]
-  /** The `expiresAt` of an arrived attempt, under another name so that it is in no index of reservations. */
-  readonly checkUntil?: Date
 }
 
 /** Builds the stored form of a row. Deleted rows have no `writableUntil`. */
@@ -28,7 +32,7 @@ export function storedRow(row: StorageObject | TrackedRow): Readonly<Record<stri
     size: row.size === null ? null : long(row.size),
     declaredSize: row.declaredSize === null ? null : long(row.declaredSize),
     metadata: row.metadata && Object.entries(row.metadata).map(([name, value]) => ({ name, value })),
-    ...(row.arrivedAt !== null && { expiresAt: null, checkUntil: row.expiresAt }),
+    ...(row.arrivedAt !== null && { expiresAt: { checkUntil: row.expiresAt } }),
   }
   const isStored = ([name, value]: readonly [string, unknown]) => value !== null && !IMPLIED_NAMES.has(name)
   return Object.fromEntries(Object.entries(fields).filter(isStored))
@@ -55,7 +59,7 @@ export function readRow(
     metadata: row.metadata ? Object.fromEntries(row.metadata.map(({ name, value }) => [name, value])) : null,
     storageKey: row.storageKey ?? null,
     uploadId: row.uploadId ?? null,
-    expiresAt: row.expiresAt ?? row.checkUntil ?? null,
+    expiresAt: deadlineOf(row),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     confirmedAt: row.confirmedAt ?? null,
@@ -63,4 +67,9 @@ export function readRow(
     temporaryUntil: row.temporaryUntil ?? null,
     arrivedAt: row.arrivedAt ?? null,
   }
+}
+
+function deadlineOf({ expiresAt }: StoredRow): Date | null {
+  if (expiresAt === undefined) return null
+  return 'checkUntil' in expiresAt ? expiresAt.checkUntil : expiresAt
 }

@@ -16,6 +16,9 @@ export type IndexedCollection = Exclude<keyof Namespace, 'client' | 'db' | 'open
  * The indexes of each collection: one for every filter and order of the store. Documents of scopes are in `scopes`
  * only.
  *
+ * Each index of `objects` costs every upload. In a transaction, MongoDB 5.0 reads the definitions of all of them once for
+ * each index when it replaces a document. So no index serves a rare list that can share one.
+ *
  * Documents have no `key` field, on purpose. `_id` is `bucket\0key`, without a collation, so its order is the byte
  * order of the keys of a bucket, and a key prefix is a range of `_id`. A `key` field would only help to order keys
  * across buckets or by a collation. Adding it takes two releases, because older ones replace whole documents.
@@ -30,6 +33,7 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
       key: { scope: 1, 'pending.route': 1, 'pending.id': 1 },
       only: 'pending.route',
     },
+    // Arrived attempts have a document in place of the date, and so their own part of the two indexes by expiry.
     {
       name: 'pending_by_expiry',
       key: { 'pending.expiresAt': 1, 'pending.id': 1 },
@@ -59,17 +63,6 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
       key: { scope: 1, 'active.temporaryUntil': 1, 'active.id': 1 },
       only: 'active.temporaryUntil',
     },
-    // Only arrived attempts. These are not in the indexes by expiry, whose lists must not walk over them.
-    {
-      name: 'arrived_by_deadline',
-      key: { 'pending.checkUntil': 1, 'pending.id': 1 },
-      only: 'pending.checkUntil',
-    },
-    {
-      name: 'arrived_of_scope_by_deadline',
-      key: { scope: 1, 'pending.checkUntil': 1, 'pending.id': 1 },
-      only: 'pending.checkUntil',
-    },
     // Only objects that were replaced, and those that 1.5.5 wrote. The attempt of any other one has the id of its object.
     {
       name: 'active_by_attempt',
@@ -77,9 +70,9 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
       only: 'active.attemptId',
       without: 'active.isOriginal',
     },
-    // Only rejections, which the collection holds beside keys, scopes and locks.
+    // Only rejections, which the collection holds beside keys, scopes and locks. Those of a scope are few: a `reject` forgets all
+    // that are older than an hour.
     { name: 'rejections_by_age', key: { rejectedAt: 1, _id: 1 }, only: 'rejectedAt' },
-    { name: 'rejections_of_scope', key: { scope: 1, rejectedAt: 1, _id: 1 }, only: 'rejectedAt' },
   ],
   history: [
     { name: 'by_scope', key: { scope: 1, _id: 1 } },
