@@ -40,12 +40,6 @@ const TOUCHED = [
     runs: ['test/unit/adapters/shared', 'test/integration/postgres/races.', 'test/integration/mongo/races.'],
   },
   {
-    path: 'src/adapters/shared/marks/',
-    runs: ['postgres/conformance', 'postgres/fair-delivery.', 'mongo/conformance'].map(
-      (run) => `test/integration/${run}`,
-    ),
-  },
-  {
     path: 'src/adapters/postgres/',
     runs: [
       'test/integration/postgres/conformance',

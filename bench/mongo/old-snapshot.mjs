@@ -43,8 +43,6 @@ async function loadServer(isHeld) {
 }
 
 const [free, held] = [await loadServer(false), await loadServer(true)]
-// Calls look at what became due in the last minute at least.
-await new Promise((resolve) => setTimeout(resolve, 60_000))
 const report = openReport('mongo, beside an old snapshot')
 const results = []
 for (const { name, call } of callsBeside()) {

@@ -2,16 +2,10 @@ import { keyId } from '../../core/names.js'
 import { hasExpired } from '../../core/store/lifecycle/change.js'
 import type { StorageObject, UsageDifference } from '../../core/store/records.js'
 import type { EndedObject, StoreDriver } from '../../core/store/driver.js'
-import { timeOfAttempt } from '../../core/store/attempt-id.js'
-import type * as inputs from '../../core/store/inputs/index.js'
 import { REJECTION_SECONDS } from '../../core/store/inputs/index.js'
 import type { KeyWrite } from '../../core/store/lifecycle/decide.js'
 import { sameUsage } from '../../core/store/lifecycle/usage.js'
 import { refuseRejected } from '../../core/store/lifecycle/verdicts.js'
-import { listDueFromMarks } from '../shared/marks/due-leftovers.js'
-import { indexMarksOf } from '../shared/marks/index-marks.js'
-import { FROM_START, type LowWaterMark } from '../shared/marks/low-water-mark.js'
-import { noticingWrites } from '../shared/marks/noticed-writes.js'
 import { createDeadline, type Call } from './connection/deadline.js'
 import { databaseError } from './connection/failures.js'
 import { isRouted, runCommand, type Namespace } from './connection/namespace.js'
@@ -59,8 +53,6 @@ export interface MongoDriverOptions {
 }
 
 export function createMongoDriver({ namespace, timeout, events = null }: MongoDriverOptions): StoreDriver {
-  // No call runs in a transaction of the caller.
-  const marks = indexMarksOf(namespace.client, namespace.objects.namespace, true)
   const deadline = (milliseconds: number, writes: boolean) =>
     createDeadline({ timeout: milliseconds, writes, whyUnreachable: () => whyUnreachable(namespace.client) })
   const whileWriting = deadline(timeout, true)
@@ -68,7 +60,7 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
   const whileRecounting = deadline(timeout * RECOUNT_FACTOR, false)
   const state = createStateCheck(namespace)
   const runKeyWrite = createKeyWrites(namespace, () => state.recordsEvents)
-  const claims = createClaims(namespace, marks)
+  const claims = createClaims(namespace)
 
   /** Runs a call with a deadline, checks the schema first, and maps errors. */
   function run<T>(work: (call: Call) => Promise<T>, limit = whileWriting): Promise<T> {
@@ -93,33 +85,14 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
   const write = <Write extends KeyWrite>(keyWrite: Write, scope?: string) =>
     run((call) => runKeyWrite(call, keyWrite, scope))
 
-  /** Lists a page of an index by date up to a time. The first page starts at the mark of the index. */
-  function listPage<Query extends { readonly after: object | null }, Item>(
-    query: Query,
-    list: (query: Query, from: number) => Read<Item[]>,
-    { mark, upto, dateOf }: { mark: LowWaterMark; upto: number; dateOf: (item: Item) => Date | null },
-  ): Promise<Item[]> {
-    if (query.after) return read(list(query, FROM_START))
-    return mark.list(upto, dateOf, (from) => read(list(query, from)))
-  }
-
-  const expired = (query: inputs.ListExpiredQuery) =>
-    listPage(query, listExpired, {
-      mark: marks.within(query.scope).expired,
-      upto: query.before.getTime(),
-      dateOf: ({ expiresAt }) => expiresAt,
-    })
-
   /** Deletes the oldest of these rejections. Returns whether there may be more. */
-  async function forgetSome(old: OldRejections, mark: LowWaterMark): Promise<boolean> {
-    const { result: ids } = await mark.look(old.before.getTime(), (from) =>
-      read(findOldRejections(old, from, REJECTIONS_AT_ONCE)),
-    )
+  async function forgetSome(old: OldRejections): Promise<boolean> {
+    const ids = await read(findOldRejections(old, REJECTIONS_AT_ONCE))
     if (ids.length > 0) await inTransaction((transaction) => dropRejections(transaction, ids, old.before))
     return ids.length === REJECTIONS_AT_ONCE
   }
 
-  const driver: StoreDriver = {
+  return {
     list: (query) => read(listObjects(query)),
     async count({ scope, statuses }) {
       const counts = countsIn(await read(findSums(scope)))
@@ -163,12 +136,7 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
           keepObjects(transaction, command, state.recordsEvents),
         )
       }),
-    listTemporary: (query) =>
-      listPage(query, listTemporary, {
-        mark: marks.within(query.scope).temporary,
-        upto: query.before.getTime(),
-        dateOf: ({ temporaryUntil }) => temporaryUntil,
-      }),
+    listTemporary: (query) => read(listTemporary(query)),
     async endTemporary({ objects, ...command }) {
       const scopes = await read(findScopes(objects))
       const found = objects.filter((object) => scopes.has(keyId(object)))
@@ -178,70 +146,42 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
       return { rows: done.map(({ row }) => row!), isUncertain: !isComplete }
     },
 
-    listArrived: (query) =>
-      listPage(query, listArrived, {
-        mark: marks.within(query.scope).arrived,
-        upto: query.dueBefore?.getTime() ?? Infinity,
-        dateOf: ({ expiresAt }) => expiresAt,
-      }),
+    listArrived: (query) => read(listArrived(query)),
     async reject(command) {
       const before = new Date(command.now.getTime() - REJECTION_SECONDS * 1000)
       // First, because a failure must not hide that the attempt was rejected.
-      await forgetSome({ scope: null, before }, marks.forgotten)
+      await forgetSome({ scope: null, before })
       return write({ kind: 'reject', command })
     },
 
     findById: (query) => read(findById(query)),
     listScopes: (query) => read(listScopes(query)),
     listStored: (query) => read(listStored(query)),
-    listExpired: expired,
+    listExpired: (query) => read(listExpired(query)),
     async purgeExpired({ scope, before, limit, now }) {
-      const due = await expired({ scope, before, limit, after: null })
+      const expired = await read(listExpired({ scope, before, limit, after: null }))
       const purge = ({ scope, bucket, key, id }: StorageObject) =>
         write({ kind: 'purge', command: { bucket, key, id, before, now } }, scope)
-      const { done, isComplete } = await effectiveOf(due, purge, ({ row }) => row !== null)
+      const { done, isComplete } = await effectiveOf(expired, purge, ({ row }) => row !== null)
       return { rows: done.map(({ row }) => row!), isUncertain: !isComplete }
     },
 
     claimEvents: (command) => run((call) => claims.claim(call, command)),
-    async settleEvents(command) {
-      const settled = await settleEvents(namespace, run, command)
-      // The next events of their objects are due.
-      marks.firstEvents.lower(command.now.getTime())
-      return settled
-    },
+    settleEvents: (command) => settleEvents(namespace, run, command),
     extendClaims: (command) => run((call) => claims.extend(call, command)),
-    async listEvents(query) {
-      if (query.after !== null) return read(listEvents(query, FROM_START))
-      const { result } = await marks.eventIds.look(Infinity, async (from) => {
-        const page = await read(listEvents(query, from))
-        const [first] = page.items
-        return { result: page, first: first ? timeOfAttempt(first.id) : null }
-      })
-      return result
-    },
+    listEvents: async (query) => read(listEvents(query)),
     countEvents: (query) => read(countEvents(query)),
     recordsEvents: async () => (await run((call) => readState(namespace, call), whileReading)).events,
 
-    listLeftovers: (query) =>
-      listPage(query, listLeftovers, {
-        mark: marks.within(query.scope).leftovers,
-        upto: Date.now(),
-        dateOf: ({ since }) => since,
+    listLeftovers: (query) => read(listLeftovers(query)),
+    listDueLeftovers: (query) => read(listDueLeftovers(query)),
+    deferLeftover: ({ attemptId, until, dueBefore, readableUntil }) =>
+      inTransaction(async ({ session }) => {
+        const leftover = { _id: attemptId, ...(dueBefore && { dueAt: { $not: { $gt: dueBefore } } }) }
+        const change = { $set: { dueAt: until, ...(readableUntil && { readableUntil }) } }
+        const { matchedCount } = await namespace.leftovers.updateOne(leftover, change, { session })
+        return matchedCount > 0
       }),
-    listDueLeftovers: (query) =>
-      listDueFromMarks(marks.within(query.scope), query, (from) => read(listDueLeftovers(query, from))),
-    async deferLeftover({ attemptId, until, dueBefore, readableUntil }) {
-      const leftover = { _id: attemptId, ...(dueBefore && { dueAt: { $not: { $gt: dueBefore } } }) }
-      const change = { $set: { dueAt: until, ...(readableUntil && { readableUntil }) } }
-      const deferred = await inTransaction(({ session }) =>
-        namespace.leftovers.findOneAndUpdate(leftover, change, { session, projection: { scope: 1 } }),
-      )
-      if (!deferred) return false
-      const scopes = typeof deferred['scope'] === 'string' ? [deferred['scope']] : []
-      marks.change(scopes, (ofScope) => ofScope.deferred.lower(until.getTime()))
-      return true
-    },
 
     forgetLeftover: (attemptId) =>
       inTransaction(async ({ session }) => {
@@ -250,11 +190,8 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
       }),
 
     async purgeDeleted(command) {
-      const { id, scope, before } = command
-      const { rejections, deleted } = marks.within(scope)
-      if (id === null) while (await forgetSome(command, rejections));
-      const find = (from: number) => read(findHistoryBefore(command, from))
-      const { result: found } = await (id === null ? deleted.look(before.getTime(), find) : find(FROM_START))
+      if (command.id === null) while (await forgetSome(command));
+      const found = await read(findHistoryBefore(command))
       const drop = ([scope, ids]: readonly [string, string[]]) =>
         inTransaction((transaction) => dropHistory(transaction, scope, ids))
       const { done } = await effectiveOf([...found], drop, (dropped) => dropped > 0, PURGES_AT_ONCE)
@@ -285,7 +222,6 @@ export function createMongoDriver({ namespace, timeout, events = null }: MongoDr
       // The application closes its own client.
     },
   }
-  return noticingWrites(driver, marks)
 }
 
 function rethrow(error: unknown): never {

@@ -10,12 +10,12 @@ import type { Database, PostgresValue, Statement, TextRow } from './connection/d
 import { wasReported } from './connection/failures.js'
 import { createCalls, createReadPoolCall } from './connection/retries.js'
 import { createEventMethods } from './events.js'
-import type { IndexMarks } from '../shared/marks/index-marks.js'
+import type { IndexMarks } from './index-marks.js'
 import { createLeftoverMethods } from './leftovers.js'
-import { FROM_START } from '../shared/marks/low-water-mark.js'
+import { FROM_START } from './low-water-mark.js'
 import { migrate } from './migrate/migrate.js'
 import { whileWatched } from './migrate/waiting.js'
-import { noticingWrites } from '../shared/marks/noticed-writes.js'
+import { noticingWrites } from './noticed-writes.js'
 import { statementsOf, type SchemaName } from './sql/statement.js'
 import { SCHEMA } from './sql/schema.js'
 import { verify } from './migrate/verify.js'
@@ -195,11 +195,11 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
         return readObjects(await callWithin(scope, [lists.listTemporary, lists.listTemporaryOfScope], values))
       }
       if (after?.temporaryUntil) return list(after.temporaryUntil.toISOString(), after.id)
-      return marks.within(scope).temporary.list(
-        before.getTime(),
-        ({ temporaryUntil }) => temporaryUntil,
-        (from) => list(startText(from), FIRST_ID),
-      )
+      const { result } = await marks.within(scope).temporary.look(before.getTime(), async (from) => {
+        const found = await list(startText(from), FIRST_ID)
+        return { result: found, first: found[0]?.temporaryUntil?.getTime() ?? null }
+      })
+      return result
     },
 
     async endTemporary({ objects, mode, endedBy, now }) {
@@ -219,11 +219,11 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
       }
       if (after?.expiresAt) return list(after.expiresAt.toISOString(), after.id)
       const upto = dueBefore?.getTime() ?? Infinity
-      return marks.within(scope).arrived.list(
-        upto,
-        ({ expiresAt }) => expiresAt,
-        (from) => list(startText(from), FIRST_ID),
-      )
+      const { result } = await marks.within(scope).arrived.look(upto, async (from) => {
+        const found = await list(startText(from), FIRST_ID)
+        return { result: found, first: found[0]?.expiresAt?.getTime() ?? null }
+      })
+      return result
     },
 
     async reject(command) {
@@ -263,11 +263,11 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
         return readObjects(await idempotent(lists.listExpired, values))
       }
       if (after) return list(after.expiresAt.toISOString(), after.id)
-      return marks.within(scope).expired.list(
-        before.getTime(),
-        ({ expiresAt }) => expiresAt,
-        (from) => list(startText(from), FIRST_ID),
-      )
+      const looked = await marks.within(scope).expired.look(before.getTime(), async (from) => {
+        const result = await list(startText(from), FIRST_ID)
+        return { result, first: result[0]?.expiresAt?.getTime() ?? null }
+      })
+      return looked.result
     },
 
     async purgeExpired({ scope, before, limit, now }) {

@@ -9,9 +9,8 @@ import {
 import type { EventClaim } from '../../core/store/inputs/index.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type { TextRow } from './connection/database.js'
-import { claimFromMarks, type ClaimStarts } from '../shared/marks/claims-from-marks.js'
-import type { IndexMarks } from '../shared/marks/index-marks.js'
-import { FROM_START } from '../shared/marks/low-water-mark.js'
+import type { IndexMarks } from './index-marks.js'
+import { FROM_START, type Looked } from './low-water-mark.js'
 import type { Calls } from './connection/retries.js'
 import { readDate, readFirst, readNumber, readObject, startText } from './sql/rows.js'
 import type { Statements } from './sql/statement.js'
@@ -23,10 +22,10 @@ const SETTLE_BATCH_SIZE = 200
 export function createEventMethods(
   { idempotent, once }: Calls,
   statements: Statements['events'],
-  marks: Pick<IndexMarks, 'firstEvents' | 'retries' | 'listedEvents'>,
+  { firstEvents, retries, listedEvents }: Pick<IndexMarks, 'firstEvents' | 'retries' | 'listedEvents'>,
 ) {
   const listFirst = (limit: number) =>
-    marks.listedEvents.look(async (from, readsDrawn) => {
+    listedEvents.look(async (from, readsDrawn) => {
       const statement = readsDrawn ? statements.listFirst : statements.list
       const found = await idempotent(statement, [String(from), limit])
       // A row without an id only tells the last number.
@@ -40,17 +39,30 @@ export function createEventMethods(
     })
 
   return {
-    async claimEvents(command) {
-      const { limit, reference, attempted, lastScopes, now, until } = command
+    async claimEvents({ limit, reference, attempted, lastScopes, now, until }) {
       const { bucket, key } = reference ?? { bucket: null, key: null }
       const last = lastScopes.length > 0 ? JSON.stringify(lastScopes) : null
       const values = [bucket, key, attempted, limit, now.toISOString(), until.toISOString(), last]
-      const claim = async ({ first, retries }: ClaimStarts) => {
-        const rows = await once(statements.claim, [...values, startText(first), startText(retries)])
+      const claim = async (fromFirst: number, fromRetries: number) => {
+        const rows = await once(statements.claim, [...values, startText(fromFirst), startText(fromRetries)])
         return { result: readClaimed(rows), first: readFirst(rows, 10), firstRetry: readFirst(rows, 11) }
       }
-      if (reference === null) return claimFromMarks(marks, command, claim)
-      return (await claim({ first: FROM_START, retries: FROM_START })).result
+      if (reference !== null) return (await claim(FROM_START, FROM_START)).result
+      const upto = now.getTime()
+      if (attempted === false) {
+        return (await firstEvents.look(upto, (from) => claim(from, FROM_START))).result
+      }
+      const claimRetries = async (fromFirst: number) => {
+        let first: number | null = null
+        const { result } = await retries.look(upto, async (from) => {
+          const claimed = await claim(fromFirst, from)
+          first = claimed.first
+          return { ...claimed, first: claimed.firstRetry }
+        })
+        return { result, first } satisfies Looked<StoredEvent[]>
+      }
+      if (attempted === true) return (await claimRetries(FROM_START)).result
+      return (await firstEvents.look(upto, claimRetries)).result
     },
 
     async settleEvents({ entries }) {
@@ -65,11 +77,11 @@ export function createEventMethods(
         try {
           const rows = await once(statements.settle, [JSON.stringify(places)])
           const nextDue = readFirst(rows, 2)
-          if (nextDue !== null) marks.firstEvents.lower(nextDue)
+          if (nextDue !== null) firstEvents.lower(nextDue)
           settled.push(...heldOf(places, rows).map(([id, [, hasNext]]) => ({ id, hasNext: hasNext === 't' })))
         } catch (error) {
           if (settled.length === 0) throw error
-          marks.firstEvents.lower(FROM_START)
+          firstEvents.lower(FROM_START)
           return settled
         }
       }

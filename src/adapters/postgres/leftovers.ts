@@ -1,11 +1,10 @@
-import { beforeAttemptsAt } from '../../core/store/attempt-id.js'
+import { timeOfAttempt } from '../../core/store/attempt-id.js'
 import type { StoreDriver } from '../../core/store/driver.js'
 import type { Leftover } from '../../core/store/records.js'
 import type { PostgresValue } from './connection/database.js'
 import type { Calls } from './connection/retries.js'
-import { listDueFromMarks } from '../shared/marks/due-leftovers.js'
-import type { IndexMarks } from '../shared/marks/index-marks.js'
-import { FROM_START } from '../shared/marks/low-water-mark.js'
+import type { IndexMarks } from './index-marks.js'
+import { FROM_START } from './low-water-mark.js'
 import { FIRST_ID, LAST_ID } from './sql/lists.js'
 import { readLeftover, startText } from './sql/rows.js'
 import type { Statements } from './sql/statement.js'
@@ -33,24 +32,39 @@ export function createLeftoverMethods(
       const list = (from: string, afterId: string) =>
         read(scope, ['listLeftovers', 'listLeftoversOfScope'], [from, afterId, limit])
       if (after) return list(after.since.toISOString(), after.attemptId)
-      return marks.within(scope).leftovers.list(
-        Date.now(),
-        ({ since }) => since,
-        (from) => list(startText(from), FIRST_ID),
-      )
+      const { result } = await marks.within(scope).leftovers.look(Date.now(), async (from) => {
+        const found = await list(startText(from), FIRST_ID)
+        return { result: found, first: found[0]?.since.getTime() ?? null }
+      })
+      return result
     },
 
-    listDueLeftovers(query) {
-      const { scope, dueBefore, limit, after } = query
-      return listDueFromMarks(marks.within(scope), query, async ({ undeferred, deferred }) => {
-        const undeferredAfter = after?.dueAt ? LAST_ID : (after?.attemptId ?? beforeAttemptsAt(undeferred))
-        // Those that were never put off come before all others.
-        const deferredAfter = after?.dueAt
-          ? [after.dueAt.toISOString(), after.attemptId]
-          : [startText(deferred), deferred === FROM_START ? LAST_ID : FIRST_ID]
-        const values = [scope, dueBefore.toISOString(), undeferredAfter, ...deferredAfter, limit]
+    async listDueLeftovers({ scope, dueBefore, limit, after }) {
+      const { undeferred, deferred } = marks.within(scope)
+      const list = async (undeferredAfter: string, [dueFrom, dueAfter]: readonly [string, string]) => {
+        const values = [scope, dueBefore.toISOString(), undeferredAfter, dueFrom, dueAfter, limit]
         return (await idempotent(lists.listDueLeftovers, values)).map(readLeftover)
+      }
+      if (after?.dueAt) return list(LAST_ID, [after.dueAt.toISOString(), after.attemptId])
+
+      const listBoth = async (undeferredAfter: string) => {
+        const { result } = await deferred.look(dueBefore.getTime(), async (from) => {
+          // Those that were never put off come before all others.
+          const start = from === FROM_START ? LAST_ID : FIRST_ID
+          const found = await list(undeferredAfter, [startText(from), start])
+          const first = found.find(({ dueAt }) => dueAt !== null)?.dueAt?.getTime()
+          // A page that is full without any says nothing about them.
+          return { result: found, first: first ?? (found.length < limit ? null : from) }
+        })
+        return result
+      }
+      if (after) return listBoth(after.attemptId)
+      const { result } = await undeferred.look(Date.now(), async (from) => {
+        const found = await listBoth(idAt(from))
+        const first = found[0]?.dueAt === null ? timeOfAttempt(found[0].attemptId) : null
+        return { result: found, first }
       })
+      return result
     },
 
     // With `dueBefore`, a repeat after a lost response returns `false`. The leftover is due again by `until`.
@@ -66,4 +80,11 @@ export function createLeftoverMethods(
 
     forgetLeftover: async (attemptId) => (await once(writes.forgetLeftover, [attemptId])).length > 0,
   } satisfies Partial<StoreDriver>
+}
+
+/** Returns a position before all attempt ids of this time. */
+function idAt(time: number): string {
+  if (time <= 0) return FIRST_ID
+  const digits = time.toString(16).padStart(12, '0')
+  return `${digits.slice(0, 8)}-${digits.slice(8)}${FIRST_ID.slice(13)}`
 }

@@ -64,27 +64,17 @@ export function attemptIdAt(date: Date): string {
 
 /** Returns the UUIDv7 of a position. The last 6 of the random bytes fill the rest, and the first of those is overwritten. */
 function formatId({ time, counter }: SequencePosition, random: Uint8Array): string {
-  const timeHex = hexOfTime(time)
+  const timeHex = time.toString(16).padStart(12, '0')
   const upperCounter = (0x7000 | (counter >>> 20)).toString(16)
   const variantAndCounter = (0x8000 | ((counter >>> 6) & 0x3fff)).toString(16)
   random[4] = ((counter & 0x3f) << 2) | (random[4]! & 0x03)
   const tail = hexOf(random.subarray(4))
-  return `${timeHex}-${upperCounter}-${variantAndCounter}-${tail}`
-}
-
-function hexOfTime(time: number): string {
-  const digits = time.toString(16).padStart(12, '0')
-  return `${digits.slice(0, 8)}-${digits.slice(8)}`
+  return `${timeHex.slice(0, 8)}-${timeHex.slice(8)}-${upperCounter}-${variantAndCounter}-${tail}`
 }
 
 /** Returns when an attempt began, in milliseconds since 1970. */
 export function timeOfAttempt(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
-}
-
-/** Returns a text before all ids of attempts that began at this time, in milliseconds since 1970, or later. */
-export function beforeAttemptsAt(time: number): string {
-  return `${hexOfTime(Math.max(0, time))}-0000-0000-000000000000`
 }
 
 export function isAttemptId(value: unknown): value is string {

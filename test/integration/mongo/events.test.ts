@@ -104,30 +104,6 @@ describeMongo('events in MongoDB', (url) => {
     })
   })
 
-  it('claims that are full find what became due long before, both first events and retries', async () => {
-    let time = Date.now() - 7_200_000
-    const past = mongoAdapter(db, { events: true, now: () => new Date(time) })
-    const activateLater = async (key: string) => {
-      time += 1000
-      await activate(key, past)
-    }
-    for (const key of ['a', 'b']) await activateLater(key)
-    const claimed = claimsOf(await past.claimEvents({ limit: 2 }))
-    const retries = claimed.map((claim, place) => ({
-      ...claim,
-      retryAt: new Date(time + (place + 1) * 60_000),
-    }))
-    expect(await past.settleEvents(retries)).toHaveLength(2)
-    for (const key of ['c', 'd']) await activateLater(key)
-    time += 3_600_000
-    await activate('e', past)
-    const found: string[] = []
-    for (const lastScopes of [[], ['another'], [], ['another'], []]) {
-      found.push(...keysOf(await past.claimEvents({ limit: 1, lastScopes })))
-    }
-    expect(found).toEqual(['c', 'd', 'a', 'b', 'e'])
-  })
-
   it('an event recorded while the last one is settled is neither lost nor held back', async () => {
     for (let round = 0; round < 30; round++) {
       const key = `key ${round}`

@@ -1,5 +1,5 @@
 import { StorageError } from '../../../core/errors.js'
-import { beforeAttemptsAt, isAttemptId } from '../../../core/store/attempt-id.js'
+import { isAttemptId } from '../../../core/store/attempt-id.js'
 import type { CountEventsQuery, ListEventsQuery } from '../../../core/store/driver.js'
 import type { EventCounts, EventPage, ListedEvent } from '../../../core/store/events.js'
 import { readNumber } from '../connection/bson.js'
@@ -14,17 +14,16 @@ import {
 
 type EventWithQueue = EventDocument & { readonly of: readonly QueueDocument[] }
 
-/** Lists events by id, which begins with the time of the process. The first page starts at a time. */
-export function listEvents({ limit, after }: ListEventsQuery, from: number): Read<EventPage> {
+/** Lists events by id, which begins with the time of the process. */
+export function listEvents({ limit, after }: ListEventsQuery): Read<EventPage> {
   if (after !== null && !isAttemptId(after)) throw new StorageError('INVALID_CURSOR')
   // The id of the next event is greater than the UUID of the last one, followed by any queue.
-  const start =
-    after === null ? { $gte: beforeAttemptsAt(from) } : { $gt: after + QUEUE_PREFIX + QUEUE_PREFIX }
-  const pipeline = (events: string) => [
-    { $match: { _id: { ...start, $lt: QUEUE_PREFIX } } },
+  const isAfter = after !== null && { $gt: after + QUEUE_PREFIX + QUEUE_PREFIX }
+  const pipeline = (from: string) => [
+    { $match: { _id: { ...isAfter, $lt: QUEUE_PREFIX } } },
     { $sort: { _id: 1 } },
     { $limit: limit + 1 },
-    { $lookup: { from: events, localField: 'queue', foreignField: '_id', as: 'of' } },
+    { $lookup: { from, localField: 'queue', foreignField: '_id', as: 'of' } },
   ]
   return async (reader) => {
     const { events } = reader.namespace

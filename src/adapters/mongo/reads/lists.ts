@@ -1,9 +1,7 @@
 import type { Collection, Document } from 'mongodb'
-import { beforeAttemptsAt } from '../../../core/store/attempt-id.js'
 import type { Leftover, ScopeSummary, StorageObject } from '../../../core/store/records.js'
 import type * as inputs from '../../../core/store/inputs/index.js'
 import { LATEST_DATE } from '../../../core/store/validation/checks.js'
-import type { DueStarts } from '../../shared/marks/due-leftovers.js'
 import type { Stored } from '../connection/namespace.js'
 import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
 import type { CheckDeadline } from '../documents/stored-row.js'
@@ -183,8 +181,6 @@ interface DatedRows {
 
 interface DatedQuery {
   readonly scope: string | null
-  /** Where the first page starts. */
-  readonly from: number
   /** Inclusive. */
   readonly until: Date
   readonly limit: number
@@ -194,7 +190,7 @@ interface DatedQuery {
 
 function listByDate(
   { status, date, storedDate, index, indexOfScope }: DatedRows,
-  { scope, from, until, limit, after }: DatedQuery,
+  { scope, until, limit, after }: DatedQuery,
 ): Read<StorageObject[]> {
   const [dateField, idField] = [`${status}.${date}`, `${status}.id`]
   const ofScope = scope === null ? {} : { scope }
@@ -202,7 +198,7 @@ function listByDate(
   const range: Range = {
     filter: after
       ? afterPosition(ofScope, [dateField, storedDate(after.date)], [idField, after.id], due)
-      : { ...ofScope, [dateField]: { ...(from > 0 && { $gte: storedDate(new Date(from)) }), ...due } },
+      : { ...ofScope, [dateField]: due },
     sort: { [dateField]: 1, [idField]: 1 },
     index: scope === null ? index : indexOfScope,
     fields: { scope: 1, [status]: 1 },
@@ -232,50 +228,37 @@ const ARRIVED: DatedRows = {
   storedDate: (checkUntil) => ({ checkUntil }),
 }
 
-export function listExpired(
-  { before, after, ...query }: inputs.ListExpiredQuery,
-  from: number,
-): Read<StorageObject[]> {
+export function listExpired({ before, after, ...query }: inputs.ListExpiredQuery): Read<StorageObject[]> {
   const position = after && { date: after.expiresAt, id: after.id }
-  return listByDate(RESERVATIONS, { ...query, from, until: before, after: position })
+  return listByDate(RESERVATIONS, { ...query, until: before, after: position })
 }
 
-export function listTemporary(
-  { before, after, ...query }: inputs.ListTemporaryQuery,
-  from: number,
-): Read<StorageObject[]> {
+export function listTemporary({ before, after, ...query }: inputs.ListTemporaryQuery): Read<StorageObject[]> {
   const position = after && { date: after.temporaryUntil, id: after.id }
-  return listByDate(TEMPORARY, { ...query, from, until: before, after: position })
+  return listByDate(TEMPORARY, { ...query, until: before, after: position })
 }
 
-export function listArrived(
-  { dueBefore, after, ...query }: inputs.ListArrivedQuery,
-  from: number,
-): Read<StorageObject[]> {
+export function listArrived({ dueBefore, after, ...query }: inputs.ListArrivedQuery): Read<StorageObject[]> {
   const position = after && { date: after.expiresAt, id: after.id }
-  return listByDate(ARRIVED, { ...query, from, until: dueBefore ?? LAST_DATE, after: position })
+  return listByDate(ARRIVED, { ...query, until: dueBefore ?? LAST_DATE, after: position })
 }
 
-export function listLeftovers(
-  { scope, limit, after }: inputs.ListLeftoversQuery,
-  from: number,
-): Read<Leftover[]> {
+export function listLeftovers({ scope, limit, after }: inputs.ListLeftoversQuery): Read<Leftover[]> {
   const ofScope = scope === null ? {} : { scope }
   const filter = after
     ? afterPosition(ofScope, ['since', after.since], ['_id', after.attemptId], {})
-    : { ...ofScope, ...(from > 0 && { since: notBefore(from) }) }
+    : ofScope
   const index = scope === null ? 'by_age' : 'by_scope'
   const range = { filter, sort: { since: 1, _id: 1 }, index }
   return listRange('leftovers', range, limit, readLeftover)
 }
 
 /** Lists leftovers that were never put off, whose missing date sorts first, then those that are due. */
-export function listDueLeftovers(query: inputs.ListDueLeftoversQuery, from: DueStarts): Read<Leftover[]> {
+export function listDueLeftovers(query: inputs.ListDueLeftoversQuery): Read<Leftover[]> {
   const { scope, dueBefore, limit, after } = query
   const ofScope = scope === null ? {} : { scope }
-  const due = { ...ofScope, dueAt: { ...notBefore(from.deferred), $lte: dueBefore } }
-  const start = after ? { $gt: after.attemptId } : { $gte: beforeAttemptsAt(from.undeferred) }
-  const neverPutOff = { ...ofScope, dueAt: null, _id: start }
+  const due = { ...ofScope, dueAt: { $lte: dueBefore } }
+  const neverPutOff = { ...ofScope, dueAt: null, ...(after && { _id: { $gt: after.attemptId } }) }
   const filter = after?.dueAt
     ? afterPosition(ofScope, ['dueAt', after.dueAt], ['_id', after.attemptId], { $lte: dueBefore })
     : { $or: [neverPutOff, due] }
@@ -295,11 +278,6 @@ export function listScopes({ limit, ...names }: inputs.ListScopesQuery): Read<Sc
     const sums = readSums(document)
     return { scope: document._id, usage: usageIn(sums), counts: countsIn(sums) }
   })
-}
-
-/** Matches dates from a time on. Earlier ones than 1970 are not worth a bound. */
-export function notBefore(time: number): { readonly $gte?: Date } {
-  return time > 0 ? { $gte: new Date(time) } : {}
 }
 
 /** Builds the filter for everything after a date and an id: two ranges of one index, which the server merges. */

@@ -3,15 +3,11 @@ import { createAttemptId } from '../../../core/store/attempt-id.js'
 import { CLAIM_LOOKAHEAD } from '../../../core/store/inputs/index.js'
 import type { ClaimEventsCommand, EventClaim, ExtendClaimsCommand } from '../../../core/store/driver.js'
 import type { StoredEvent } from '../../../core/store/events.js'
-import { claimFromMarks, type ClaimedFrom, type ClaimStarts } from '../../shared/marks/claims-from-marks.js'
-import type { IndexMarks } from '../../shared/marks/index-marks.js'
-import { FROM_START } from '../../shared/marks/low-water-mark.js'
 import { endAbandoned } from '../connection/abandoned.js'
 import { abandonedError, type Call } from '../connection/deadline.js'
 import { serverCode, TIME_LIMIT_EXCEEDED } from '../connection/failures.js'
 import { rememberCommit, runCommand, type Namespace, type Update } from '../connection/namespace.js'
 import { majority, readWithRetry } from '../connection/reads.js'
-import { notBefore } from '../reads/lists.js'
 import {
   type EventDocument,
   type QueueDocument,
@@ -22,15 +18,7 @@ import {
 } from '../documents/event-document.js'
 
 /** A queue whose oldest event can be claimed. `oldest` holds that event, unless it was settled meanwhile. */
-type Candidate = QueueDocument & { readonly oldest: readonly EventDocument[] } & Page
-
-/** What each candidate tells of the page of due queues that it was chosen from. */
-interface Page {
-  readonly first: Date | null
-  readonly firstRetry: Date | null
-  readonly last: Date
-  readonly length: number
-}
+type Candidate = QueueDocument & { readonly oldest: readonly EventDocument[] }
 
 /** A queue and its oldest event, with the claim to write. */
 interface Claim {
@@ -53,53 +41,54 @@ const LONGEST_WAIT = 1000
  * Creates the claims of events. All processes would try those that are due first, so a process has one claim in flight,
  * and draws from more candidates than it needs as long as it loses some of them to others.
  */
-export function createClaims(namespace: Namespace, marks: IndexMarks) {
+export function createClaims(namespace: Namespace) {
   const { events } = namespace
   const oldest = { from: events.collectionName, localField: 'head', foreignField: '_id', as: 'oldest' }
   let window = 1
   let last: Promise<unknown> = Promise.resolve()
 
-  async function claimDue(
-    call: Call,
-    command: ClaimEventsCommand,
-    starts: ClaimStarts,
-  ): Promise<ClaimedFrom> {
-    let earliest: Omit<ClaimedFrom, 'result'> = { first: starts.first, firstRetry: starts.retries }
+  async function claimDue(call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]> {
     for (let draws = 1; ; draws++) {
-      if (call.hasTimedOut) return { result: [], ...earliest }
-      const page = duePage(command, starts)
-      const candidates = await findCandidates(call, page.stages, 'ripe')
-      if (draws === 1) earliest = earliestOf(candidates, page.limit)
+      if (call.hasTimedOut) return []
+      const candidates = await findDue(call, command)
       const claimed = await claim(call, command, candidates)
       window = claimed.length < candidates.length ? Math.min(2 * window, MAX_WINDOW) : Math.max(1, window / 2)
-      if (claimed.length > 0 || candidates.length === 0 || draws === MAX_DRAWS) {
-        return { result: claimed, ...earliest }
-      }
+      if (claimed.length > 0 || candidates.length === 0 || draws === MAX_DRAWS) return claimed
     }
   }
 
-  /** Chooses from the queues that are due first: those of `lastScopes` after all others, or, with a larger window, some. */
-  function duePage(command: ClaimEventsCommand, starts: ClaimStarts) {
+  /** Finds the queues that are due first, or, with a larger window, some of those. */
+  function findDue(call: Call, command: ClaimEventsCommand): Promise<Candidate[]> {
     const { limit, lastScopes } = command
-    // In the order of the sample: a queue that another process blocks should not always come first.
-    const sample = window === 1 ? [] : [{ $sample: { size: limit } }]
-    const scope = { $arrayElemAt: ['$oldest.object.scope', 0] }
-    const ofOthers = [
-      { $lookup: oldest },
-      { $set: { isLast: { $in: [scope, { $literal: lastScopes }] } } },
-      { $sort: { isLast: 1, ripeAt: 1, _id: 1 } },
-      { $limit: limit },
-    ]
-    // Of each kind, if both are wanted.
-    const kinds = command.attempted === null ? 2 : 1
-    const isDrawn = lastScopes.length === 0
-    const searched = isDrawn ? Math.min(limit * window, MAX_DRAWN) : kinds * Math.max(limit, CLAIM_LOOKAHEAD)
-    const first = [
-      { $match: dueNow(command, starts) },
+    if (lastScopes.length > 0) return findOfOthers(call, command)
+    const first: Document[] = [
+      { $match: dueNow(command) },
       { $sort: { ripeAt: 1, _id: 1 } },
-      { $limit: searched },
+      { $limit: Math.min(limit * window, MAX_DRAWN) },
     ]
-    return { stages: [...first, DESCRIBE_PAGE, ...(isDrawn ? sample : ofOthers)], limit: searched }
+    const sample = window === 1 ? [] : [{ $sample: { size: limit } }]
+    // In the order of the sample: a queue that another process blocks should not always come first.
+    return findCandidates(call, [...first, ...sample], 'ripe')
+  }
+
+  /** Finds the queues that are due first, those of `lastScopes` after all others. */
+  function findOfOthers(call: Call, command: ClaimEventsCommand): Promise<Candidate[]> {
+    const { limit, lastScopes } = command
+    const scope = { $arrayElemAt: ['$oldest.object.scope', 0] }
+    return findCandidates(
+      call,
+      [
+        { $match: dueNow(command) },
+        { $sort: { ripeAt: 1, _id: 1 } },
+        // Of each kind, if both are wanted.
+        { $limit: (command.attempted === null ? 2 : 1) * Math.max(limit, CLAIM_LOOKAHEAD) },
+        { $lookup: oldest },
+        { $set: { isLast: { $in: [scope, { $literal: lastScopes }] } } },
+        { $sort: { isLast: 1, ripeAt: 1, _id: 1 } },
+        { $limit: limit },
+      ],
+      'ripe',
+    )
   }
 
   /**
@@ -119,8 +108,8 @@ export function createClaims(namespace: Namespace, marks: IndexMarks) {
     command: ClaimEventsCommand,
     candidates: readonly Candidate[],
   ): Promise<StoredEvent[]> {
-    const claims = candidates.flatMap((queue) =>
-      queue.oldest.map((event) => ({ queue, event, claim: createAttemptId() })),
+    const claims = candidates.flatMap(({ oldest, ...queue }) =>
+      oldest.map((event) => ({ queue, event, claim: createAttemptId() })),
     )
     const held = await write(call, command, claims)
     const isLast = ({ event }: Claim) => Number(command.lastScopes.includes(event.object.scope))
@@ -208,13 +197,10 @@ export function createClaims(namespace: Namespace, marks: IndexMarks) {
     async claim(call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]> {
       if (command.reference) {
         const queue = await queueIdOf(command.reference)
-        const starts = { first: FROM_START, retries: FROM_START }
-        const own = [{ $match: { _id: queue, ...dueNow(command, starts) } }]
+        const own = [{ $match: { _id: queue, ...dueNow(command) } }]
         return claim(call, command, await findCandidates(call, own, '_id_'))
       }
-      const result = last.then(() =>
-        claimFromMarks(marks, command, (starts) => claimDue(call, command, starts)),
-      )
+      const result = last.then(() => claimDue(call, command))
       last = Promise.race([result.catch(() => {}), call.timedOut])
       return result
     },
@@ -235,33 +221,6 @@ export function createClaims(namespace: Namespace, marks: IndexMarks) {
 }
 
 /** Matches the queues whose oldest event is due. The server merges the two ranges of the index if both kinds are wanted. */
-function dueNow({ now, attempted }: ClaimEventsCommand, starts: ClaimStarts): Document {
-  const first = { tried: false, ripeAt: { ...notBefore(starts.first), $lte: now } }
-  const retries = { tried: true, ripeAt: { ...notBefore(starts.retries), $lte: now } }
-  if (attempted === null) return { $or: [first, retries] }
-  return attempted ? retries : first
-}
-
-const ifTried = (isTried: boolean) => ({
-  $min: { $cond: [{ $eq: ['$tried', isTried] }, '$ripeAt', null] },
-})
-
-/** Lets each queue tell of the page, because later stages leave out some of its queues. */
-const DESCRIBE_PAGE: Document = {
-  $setWindowFields: {
-    output: {
-      first: ifTried(false),
-      firstRetry: ifTried(true),
-      last: { $max: '$ripeAt' },
-      length: { $sum: 1 },
-    },
-  },
-}
-
-/** Returns the earliest time of each kind that is due. If a full page has none of a kind, none comes before its end. */
-function earliestOf([candidate]: readonly Page[], limit: number): Omit<ClaimedFrom, 'result'> {
-  if (!candidate) return { first: null, firstRetry: null }
-  const { first, firstRetry, last, length } = candidate
-  const beyond = length < limit ? null : last.getTime()
-  return { first: first?.getTime() ?? beyond, firstRetry: firstRetry?.getTime() ?? beyond }
+function dueNow({ now, attempted }: ClaimEventsCommand): Document {
+  return { tried: attempted ?? { $in: [false, true] }, ripeAt: { $lte: now } }
 }

@@ -1,22 +1,17 @@
 import type { PurgeDeletedCommand } from '../../../core/store/driver.js'
-import type { Looked } from '../../shared/marks/low-water-mark.js'
 import { majority, type Read } from '../connection/reads.js'
 import type { Transaction } from '../connection/transactions.js'
 import type { HistoryDocument } from '../documents/traces.js'
-import { notBefore } from '../reads/lists.js'
 import { NO_SUMS } from '../documents/scope-document.js'
 import { removeById, sumUpdates, update } from './commands.js'
 
-/** Finds the ids of deleted rows to purge, by scope. The earliest deletions go first. They are looked for from a time on. */
-export function findHistoryBefore(
-  command: PurgeDeletedCommand,
-  from: number,
-): Read<Looked<Map<string, string[]>>> {
+/** Finds the ids of deleted rows to purge, by scope. The earliest deletions go first. */
+export function findHistoryBefore(command: PurgeDeletedCommand): Read<Map<string, string[]>> {
   const { id, scope, before, limit } = command
   const filter = {
     ...(id !== null && { _id: id }),
     ...(scope !== null && { scope }),
-    deletedAt: { ...notBefore(from), $lte: before },
+    deletedAt: { $lte: before },
   }
   const byDate = {
     sort: { deletedAt: 1, _id: 1 },
@@ -29,11 +24,11 @@ export function findHistoryBefore(
       .sort(sort)
       .limit(limit)
       .hint(index)
-      .project<HistoryDocument>({ scope: 1, deletedAt: 1 })
+      .project<HistoryDocument>({ scope: 1 })
       .toArray()
     const byScope = new Map<string, string[]>()
     for (const { _id, scope } of documents) byScope.set(scope, [...(byScope.get(scope) ?? []), _id])
-    return { result: byScope, first: documents[0]?.deletedAt.getTime() ?? null }
+    return byScope
   }
 }
 

@@ -1,9 +1,7 @@
 import { runCommand } from '../connection/namespace.js'
-import type { Looked } from '../../shared/marks/low-water-mark.js'
 import { majority, type Read } from '../connection/reads.js'
 import type { Rejection } from '../../../core/store/lifecycle/change.js'
 import type { Transaction } from '../connection/transactions.js'
-import { notBefore } from '../reads/lists.js'
 import { readRejection, rejectionId, type RejectionDocument } from '../documents/rejection-document.js'
 
 export function findRejection(attemptId: string): Read<Rejection | null> {
@@ -21,23 +19,18 @@ export interface OldRejections {
   readonly before: Date
 }
 
-/** Finds the `_id` of the oldest rejections from a time on, at most `limit`. */
-export function findOldRejections(
-  { scope, before }: OldRejections,
-  from: number,
-  limit: number,
-): Read<Looked<string[]>> {
-  const filter = { ...(scope !== null && { scope }), rejectedAt: { ...notBefore(from), $lte: before } }
+/** Finds the `_id` of the oldest rejections, at most `limit`. */
+export function findOldRejections({ scope, before }: OldRejections, limit: number): Read<string[]> {
+  const filter = { ...(scope !== null && { scope }), rejectedAt: { $lte: before } }
   return async ({ namespace, session }) => {
     const documents = await namespace.objects
       .find<RejectionDocument>(filter, { session, ...majority(), batchSize: limit + 1 })
       .sort({ rejectedAt: 1, _id: 1 })
       .limit(limit)
       .hint('rejections_by_age')
-      .project<Pick<RejectionDocument, '_id' | 'rejectedAt'>>({ rejectedAt: 1 })
+      .project<Pick<RejectionDocument, '_id'>>({ _id: 1 })
       .toArray()
-    const first = documents[0]?.rejectedAt.getTime() ?? null
-    return { result: documents.map(({ _id }) => _id), first }
+    return documents.map(({ _id }) => _id)
   }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { attemptIdAt, beforeAttemptsAt, positionAfter } from '../../../../src/core/store/attempt-id.js'
+import { positionAfter } from '../../../../src/core/store/attempt-id.js'
 import { NOON } from '../settable-clock.js'
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -80,14 +80,4 @@ it('the position of an id in the sequence always moves forward, also when the co
       expect(next.counter).toBeLessThanOrEqual(LAST_NUMBER)
     }),
   )
-})
-
-it('beforeAttemptsAt returns what separates the ids of a time from those of the millisecond before', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 0, max: 2 ** 48 - 1 }), (time) => {
-      expect(attemptIdAt(new Date(time)) > beforeAttemptsAt(time)).toBe(true)
-      if (time > 0) expect(attemptIdAt(new Date(time - 1)) < beforeAttemptsAt(time)).toBe(true)
-    }),
-  )
-  expect(beforeAttemptsAt(-Infinity)).toBe(beforeAttemptsAt(0))
 })

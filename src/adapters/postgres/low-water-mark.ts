@@ -56,17 +56,4 @@ export class LowWaterMark {
       this.#lowestDuring.delete(lowest)
     }
   }
-
-  /** Lists entries up to a time, in the order of the index. `dateOf` returns the date of an entry there. */
-  async list<Entry>(
-    upto: number,
-    dateOf: (entry: Entry) => Date | null,
-    run: (from: number) => Promise<Entry[]>,
-  ): Promise<Entry[]> {
-    const { result } = await this.look(upto, async (from) => {
-      const found = await run(from)
-      return { result: found, first: found[0] === undefined ? null : (dateOf(found[0])?.getTime() ?? null) }
-    })
-    return result
-  }
 }

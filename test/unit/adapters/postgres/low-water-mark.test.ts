@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { LowWaterMark } from '../../../../../src/adapters/shared/marks/low-water-mark.js'
+import { LowWaterMark } from '../../../../src/adapters/postgres/low-water-mark.js'
 
 const FULL_LOOK_EVERY = 60_000
 const MINUTE = 60_000

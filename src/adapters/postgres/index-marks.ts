@@ -1,4 +1,4 @@
-import { RecentEntries } from '../../../core/recent-entries.js'
+import { RecentEntries } from '../../core/recent-entries.js'
 import { FROM_START, LowWaterMark } from './low-water-mark.js'
 import { NumberMark } from './number-mark.js'
 
@@ -43,10 +43,8 @@ export class ScopeMarks {
 export class IndexMarks {
   readonly firstEvents: LowWaterMark
   readonly retries: LowWaterMark
-  /** Events in the order of numbers that the database draws. */
+  /** Events in the order of their numbers. */
   readonly listedEvents: NumberMark
-  /** Events in the order of ids that begin with the time of the process. */
-  readonly eventIds: LowWaterMark
   /** Rejections that other rejections forget, because they are older than an hour. */
   readonly forgotten: LowWaterMark
   readonly #all: ScopeMarks
@@ -62,7 +60,6 @@ export class IndexMarks {
     this.firstEvents = new LowWaterMark(this.#fullLookEvery)
     this.retries = new LowWaterMark(this.#fullLookEvery)
     this.listedEvents = new NumberMark(this.#fullLookEvery)
-    this.eventIds = new LowWaterMark(this.#fullLookEvery)
     this.forgotten = new LowWaterMark(this.#fullLookEvery)
     this.#all = new ScopeMarks(this.#fullLookEvery)
   }
@@ -90,8 +87,7 @@ export class IndexMarks {
   /** Forgets everything, because a write has failed and may have taken effect. */
   reset(): void {
     const ofAll = Object.values(this.#all) as LowWaterMark[]
-    const { firstEvents, retries, eventIds, forgotten } = this
-    for (const mark of [firstEvents, retries, eventIds, forgotten, ...ofAll]) mark.lower(FROM_START)
+    for (const mark of [this.firstEvents, this.retries, this.forgotten, ...ofAll]) mark.lower(FROM_START)
     this.listedEvents.reset()
     this.#ofScopes = new RecentEntries(REMEMBERED_SCOPES)
   }
@@ -99,7 +95,7 @@ export class IndexMarks {
 
 const marksOfHandles = new WeakMap<object, Map<string, IndexMarks>>()
 
-/** Returns the marks of a schema, or of collections with a prefix. Adapters over the same handle share them. */
+/** Returns the marks of a schema. Adapters over the same pool share them. */
 export function indexMarksOf(handle: object, schema: string, isPool: boolean): IndexMarks {
   const ofSchemas = marksOfHandles.get(handle) ?? new Map<string, IndexMarks>()
   marksOfHandles.set(handle, ofSchemas)

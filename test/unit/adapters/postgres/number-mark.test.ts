@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { NumberMark } from '../../../../../src/adapters/shared/marks/number-mark.js'
+import { NumberMark } from '../../../../src/adapters/postgres/number-mark.js'
 
 const FULL_LOOK_EVERY = 60_000
 const MINUTE = 60_000

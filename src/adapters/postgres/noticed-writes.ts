@@ -1,5 +1,5 @@
-import type { StoreDriver } from '../../../core/store/driver.js'
-import type { StorageObject } from '../../../core/store/records.js'
+import type { StoreDriver } from '../../core/store/driver.js'
+import type { StorageObject } from '../../core/store/records.js'
 import type { IndexMarks } from './index-marks.js'
 
 /** Notes what a call has made due, once it has ended. */
