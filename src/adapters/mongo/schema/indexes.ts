@@ -70,8 +70,8 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
       only: 'active.attemptId',
       without: 'active.isOriginal',
     },
-    // Only rejections, which the collection holds beside keys, scopes and locks. Those of a scope are few: a `reject` forgets all
-    // that are older than an hour.
+    // Only rejections, which the collection holds beside keys, scopes and locks. They are few, since a `reject` forgets those that
+    // are older than an hour. So those of a scope need no index of their own.
     { name: 'rejections_by_age', key: { rejectedAt: 1, _id: 1 }, only: 'rejectedAt' },
   ],
   history: [
