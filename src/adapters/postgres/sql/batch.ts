@@ -2,7 +2,7 @@ import { ARGUMENTS, argumentIn, argumentsIn, batchColumns } from './arguments.js
 import { activateBy } from './confirm.js'
 import { lockOf, tryLock, WRITABLE } from './fragments.js'
 import { isMarked } from './marks.js'
-import { hasTerms, insertAttempts, insertTerms } from './reserve.js'
+import { hasTerms, insertAttempts, insertTerms, markedEnd } from './reserve.js'
 import { objectText } from './rows.js'
 import type { CompositeType } from './tables.js'
 import { changeOf, charge, MAX_SUM, totalsOf, usageOf } from './usage.js'
@@ -12,6 +12,8 @@ export const SCOPE_WRITE: CompositeType = {
   name: 'scope_write_v2',
   columns: `place int, kind text, ${batchColumns([...ARGUMENTS.reserve, ...ARGUMENTS.confirm])}`,
 }
+
+const argumentOf = (name: string) => argumentIn('w', name)
 
 /** What a usual write adds: a reservation declares a size, and a confirm has one. */
 const change = changeOf(usageOf(null, 'l.declared'), usageOf('w.size', 'w.declared_size'))
@@ -94,8 +96,8 @@ BEGIN${WRITABLE}
     -- The scope is new, a key occurs twice, or the quota has no room for all writes.
     one_by_one := writes;
   ELSE
-    IF new_keys IS NOT NULL THEN${insertAttempts((name) => argumentIn('w', name), 'FROM pg_catalog.unnest(new_keys) w')};
-      IF agreed THEN${insertTerms((name) => argumentIn('w', name), `FROM pg_catalog.unnest(new_keys) w WHERE ${hasTerms((name) => `w.${name}`)}`)};
+    IF new_keys IS NOT NULL THEN${insertAttempts(argumentOf, markedEnd(argumentOf), 'FROM pg_catalog.unnest(new_keys) w')};
+      IF agreed THEN${insertTerms(argumentOf, `FROM pg_catalog.unnest(new_keys) w WHERE ${hasTerms((name) => `w.${name}`)}`)};
       END IF;
       RETURN QUERY SELECT w.place, '{"outcome":"reserved"}' FROM pg_catalog.unnest(new_keys) w;
     END IF;

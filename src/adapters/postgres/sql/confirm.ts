@@ -7,7 +7,6 @@ import {
   isChecked,
   isMarked,
   isOnlyChecked,
-  isOnlyTemporary,
   readEnd,
   secondsAfter,
   unmarked,
@@ -20,24 +19,24 @@ import { changeOf, charge, refusalText, refuse, reservedBy, USAGE, usageOf } fro
 const MORE = { bytes: 'more_bytes', files: '0' }
 const MAX = { bytes: 'p_max_bytes', files: 'NULL' }
 
-const ACTIVE = { status: `'active'`, declared_size: 'NULL' }
+type ValueOf = (argument: string) => string
 
-/** Makes the pending row `o` active by the arguments of a confirm, which have these values, or changes it to another status. */
-export const activateBy = (valueOf: (argument: string) => string, { status, declared_size } = ACTIVE) => `
-      status = ${status}, size = ${valueOf('size')}, e_tag = ${valueOf('e_tag')},
-      content_type = coalesce(${valueOf('content_type')}, o.content_type),
-      declared_size = ${declared_size}, upload_id = NULL, expires_at = NULL,
+/** Stores in the pending row `o` what a confirm tells of its bytes. Its arguments have these values. */
+const storeBytesBy = (valueOf: ValueOf) => `
+      size = ${valueOf('size')}, e_tag = ${valueOf('e_tag')},
+      content_type = coalesce(${valueOf('content_type')}, o.content_type), upload_id = NULL, expires_at = NULL,
       updated_at = ${valueOf('now')}, confirmed_at = ${valueOf('now')}`
+
+/** Makes the pending row `o` active. */
+export const activateBy = (valueOf: ValueOf) => `
+      status = 'active', declared_size = NULL,${storeBytesBy(valueOf)}`
 
 const argument = (name: string) => `p_${name}`
 const ACTIVATED = activateBy(argument)
+/** A row whose bytes are to be checked stays pending. */
+const ARRIVED = storeBytesBy(argument)
 /** The row that arrived keeps its ETag. */
 const ACCEPTED = activateBy((name) => (name === 'e_tag' ? 'o.e_tag' : argument(name)))
-/** A row whose bytes are to be checked stays pending. */
-const CONFIRMED = activateBy(argument, {
-  status: `CASE WHEN ${isChecked('o')} THEN o.status ELSE 'active' END`,
-  declared_size: `CASE WHEN ${isChecked('o')} THEN o.declared_size END`,
-})
 
 /**
  * Selects the row of the attempt `o`, if its key has no active one. No condition but that of the attempt suits an index, so no
@@ -92,7 +91,6 @@ DECLARE${LIVE_ROWS}${USAGE}
   agreed {schema}.terms;
   a_end timestamptz;
   ends timestamptz;
-  arrived boolean;
   told boolean;
 BEGIN${LOCK_KEY}
   -- The usual cases, the first bytes of a key and as many as announced, in one statement. Only a pending row has a declared
@@ -106,13 +104,16 @@ BEGIN${LOCK_KEY}
       RETURN '{"outcome":"confirmed","object":' || answer || '}';
     END IF;
   ELSE
-    UPDATE {schema}.objects o SET${CONFIRMED}
-    WHERE ${ONLY_ROW} AND o.declared_size = p_size AND o.confirmed_at IS NULL AND NOT (${isOnlyTemporary('o')})
-    RETURNING o.scope, ${objectText('o', `CASE WHEN ${isChecked('o')} THEN {schema}.begin_check_v1(o.attempt_id, p_now) END`)}, ${isChecked('o')}
-    INTO owner, answer, arrived;
-    IF arrived THEN${recordCheck({ type: 'arrived', object: 'answer', previous: 'NULL', reason: 'NULL' })}
+    UPDATE {schema}.objects o SET${ACTIVATED}
+    WHERE ${ONLY_ROW} AND o.declared_size = p_size AND NOT (${isMarked('o')})
+    RETURNING o.scope, ${objectText('o')} INTO owner, answer;
+    IF FOUND THEN${CHARGE_ONLY_ROW}
       RETURN '{"outcome":"confirmed","object":' || answer || '}';
-    ELSIF FOUND THEN${CHARGE_ONLY_ROW}
+    END IF;
+    UPDATE {schema}.objects o SET${ARRIVED}
+    WHERE ${ONLY_ROW} AND o.declared_size = p_size AND NOT ${hasArrived('o')} AND ${isChecked('o')}
+    RETURNING ${objectText('o', '{schema}.begin_check_v1(o.attempt_id, p_now)')} INTO answer;
+    IF FOUND THEN${recordCheck({ type: 'arrived', object: 'answer', previous: 'NULL', reason: 'NULL' })}
       RETURN '{"outcome":"confirmed","object":' || answer || '}';
     END IF;
   END IF;${READ_LIVE_ROWS}
@@ -148,9 +149,7 @@ BEGIN${LOCK_KEY}
 
   IF p_accept IS NOT TRUE AND agreed.check_seconds IS NOT NULL THEN
     ends := {schema}.begin_check_v1(p.attempt_id, p_now);
-    UPDATE {schema}.objects o SET
-      size = p_size, e_tag = p_e_tag, content_type = coalesce(p_content_type, o.content_type),
-      upload_id = NULL, expires_at = NULL, updated_at = p_now, confirmed_at = p_now
+    UPDATE {schema}.objects o SET${ARRIVED}
     WHERE o.attempt_id = p.attempt_id RETURNING ${objectText('o', 'ends')} INTO answer;${readEnd('a', 'a_end')}${recordCheck(
       {
         type: 'arrived',

@@ -31,10 +31,18 @@ export const lockOf = (bucket: string, key: string) =>
 
 export const tryLock = (bucket: string, key: string) => `pg_try_advisory_xact_lock(${lockOf(bucket, key)})`
 
-/** Locks the key: until the end of the transaction, no other transaction changes its live rows. */
-export const LOCK_KEY = `${WRITABLE}
-  -- An expression, because a statement of its own (PERFORM) costs as much as the lock.
-  locked := pg_advisory_xact_lock(${lockOf('p_bucket', 'p_key')}) IS NOT NULL;`
+/**
+ * Locks the key: until the end of the transaction, no other transaction changes its live rows. One expression, because Postgres
+ * prepares each anew for every transaction, and a statement of its own (PERFORM) costs as much as the lock.
+ */
+export const LOCK_KEY = `
+  locked := CASE
+    WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')
+      AND NOT current_setting('transaction_read_only')::boolean
+    THEN pg_advisory_xact_lock(${lockOf('p_bucket', 'p_key')}) IS NOT NULL
+  END;
+  IF locked IS NULL THEN${WRITABLE}
+  END IF;`
 
 export const LIVE_ROWS = `
   locked boolean;

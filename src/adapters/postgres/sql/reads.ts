@@ -17,10 +17,10 @@ const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending
 /**
  * Selects the counters `u` of a scope. The newest version of a row that changes often is at the end of the index entries of its key,
  * and older ones stay while an old snapshot is open. With an equality, or a scope that the planner knows, Postgres would read all entries.
- * So it would in a table of few scopes, to sort the only row that it expects. The join makes it expect several.
+ * So it would in a table of few scopes, to sort the only row that it expects. The series makes it expect several.
  */
 export const usageOfScope = (scope: string) => `(
-    SELECT u.*, u.ctid FROM {schema}.scope_usage u CROSS JOIN (VALUES (1), (2), (3), (4), (5), (6), (7), (8)) several
+    SELECT u.*, u.ctid, pg_catalog.generate_series(1, 100) FROM {schema}.scope_usage u
     WHERE u.scope >= ${scope} AND u.scope <= ${scope} ORDER BY u.scope DESC LIMIT 1
   ) u`
 

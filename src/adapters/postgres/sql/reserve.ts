@@ -40,17 +40,19 @@ export const insertTerms = (valueOf: ValueOf, from = '') => `
     ON CONFLICT (attempt_id) DO UPDATE SET
       ${['id', 'scope', ...TERMS, 'temporary_until', 'check_until'].map((name) => `${name} = excluded.${name}`).join(', ')}`
 
-export const insertAttempts = (valueOf: ValueOf, from = '') => `
+/** The end of an attempt with the mark of its terms, `NULL` without terms. */
+export const markedEnd = (valueOf: ValueOf) => `CASE
+        WHEN ${valueOf('check_seconds')} IS NOT NULL AND ${valueOf('temporary_seconds')} IS NOT NULL THEN ${markedBoth(valueOf('expires_at'))}
+        WHEN ${valueOf('check_seconds')} IS NOT NULL THEN ${markedChecked(valueOf('expires_at'))}
+        WHEN ${valueOf('temporary_seconds')} IS NOT NULL THEN ${markedTemporary(valueOf('expires_at'))}
+      END`
+
+export const insertAttempts = (valueOf: ValueOf, marked: string, from = '') => `
     INSERT INTO {schema}.objects (
       ${ATTEMPT_COLUMNS.join(', ')}, attempt_id, status, created_at, updated_at, writable_until)
     SELECT
       ${ATTEMPT_COLUMNS.map(valueOf).join(', ')}, ${valueOf('id')}, 'pending', ${valueOf('now')}, ${valueOf('now')},
-      CASE
-        WHEN ${valueOf('check_seconds')} IS NOT NULL AND ${valueOf('temporary_seconds')} IS NOT NULL THEN ${markedBoth(valueOf('expires_at'))}
-        WHEN ${valueOf('check_seconds')} IS NOT NULL THEN ${markedChecked(valueOf('expires_at'))}
-        WHEN ${valueOf('temporary_seconds')} IS NOT NULL THEN ${markedTemporary(valueOf('expires_at'))}
-        ELSE ${valueOf('expires_at')}
-      END
+      coalesce(${marked}, ${valueOf('expires_at')})
     ${from}`
 
 const argument: ValueOf = (name) => `p_${name}`
@@ -61,6 +63,9 @@ const argument: ValueOf = (name) => `p_${name}`
  *
  * The usage row is written last, because other writes of the scope wait for it. That UPDATE also compares the quota,
  * because it reads the newest version of the row.
+ *
+ * Postgres prepares each expression of a function anew for every transaction, so the path of a new key has few: it reads no
+ * field of `p`, and a query that runs anyway sets the variables.
  */
 export const RESERVE = `
 CREATE OR REPLACE FUNCTION {schema}.reserve_v2(
@@ -70,20 +75,21 @@ CREATE OR REPLACE FUNCTION {schema}.reserve_v2(
 DECLARE${LIVE_ROWS}${USAGE}
   own {schema}.objects;
   place tid;
-  is_known boolean;
-  mine boolean := true;
+  is_new boolean;
+  mine boolean;
   p_end timestamptz;
-  more_bytes bigint := p_declared_size;
-  more_files bigint := 1;
-  more_pending bigint := 1;
+  marked timestamptz;
+  more_bytes bigint;
+  more_files bigint;
+  more_pending bigint;
 BEGIN${LOCK_KEY}
-  SELECT ${READ_USAGE}, u.ctid, EXISTS (
+  SELECT ${READ_USAGE}, u.ctid, p_declared_size, 1, 1, NOT EXISTS (
       SELECT FROM {schema}.objects o WHERE o.bucket = p_bucket AND o.key = p_key AND o.status <> 'deleted')
-    INTO ${INTO_USAGE}, place, is_known
+    INTO ${INTO_USAGE}, place, more_bytes, more_files, more_pending, is_new
     FROM ${usageOfScope('p_scope')};
 
   -- A new key, as most are, needs no more reads. Without a usage row, nothing is known yet.
-  IF is_known IS NOT FALSE THEN${READ_LIVE_ROWS}
+  IF is_new IS NOT TRUE THEN${READ_LIVE_ROWS}
     mine := coalesce(a.scope, p.scope, p_scope) = p_scope;
     IF NOT mine AND (a.id IS NOT NULL OR p.expires_at > p_now OR ${hasArrived('p')}) THEN
       RETURN '{"outcome":"key-conflict"}';
@@ -120,10 +126,13 @@ BEGIN${LOCK_KEY}
   END IF;
 
   IF refused IS NULL THEN
-    IF p.id IS NOT NULL THEN
+    IF is_new IS NOT TRUE AND p.id IS NOT NULL THEN
       DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;
     END IF;
-${insertAttempts(argument)};
+    IF ${hasTerms(argument)} THEN
+      marked := ${markedEnd(argument)};
+    END IF;
+${insertAttempts(argument, 'marked')};
 
     LOOP${charge(
       'p_scope',
@@ -136,6 +145,10 @@ ${insertAttempts(argument)};
     AND u.bytes + u.reserved_bytes + more_bytes <= ${MAX_SUM}`,
       },
     )}
+      -- There is nothing to leave behind, and there are no terms.
+      IF is_new AND FOUND AND marked IS NULL THEN
+        RETURN '{"outcome":"reserved"}';
+      END IF;
       EXIT WHEN FOUND;
       INSERT INTO {schema}.scope_usage (scope) VALUES (p_scope) ON CONFLICT (scope) DO NOTHING;
       IF NOT FOUND THEN
@@ -158,9 +171,9 @@ ${insertAttempts(argument)};
     RETURN ${refusalText(MORE)};
   END IF;
 ${leaveBehind('p')}
-  IF ${hasTerms(argument)} THEN${insertTerms(argument)};
+  IF marked IS NOT NULL THEN${insertTerms(argument)};
   END IF;
-  IF mine THEN
+  IF mine IS NOT FALSE THEN
     RETURN '{"outcome":"reserved"}';
   END IF;
   -- The expired reservation of another scope, beside which there is no active row.${charge(

@@ -173,8 +173,19 @@ export function createLane<J extends Job, Result>(options: LaneOptions<J, Result
           const message = `Too many writes of one scope: ${MAX_WAITING} are waiting already, so this one was not started.`
           return reject(new StorageError('DATABASE_UNAVAILABLE', { message }))
         }
-        const state = { isWaiting: false, isEnded: false, isNarrow: false, isAlone: false, holds: 0 }
-        jobs.add({ job, scope, arrival: arrivals++, ...state, resolve, reject })
+        // Written out, because V8 takes microseconds to spread fields.
+        jobs.add({
+          job,
+          scope,
+          arrival: arrivals++,
+          isWaiting: false,
+          isEnded: false,
+          isNarrow: false,
+          isAlone: false,
+          holds: 0,
+          resolve,
+          reject,
+        })
         start()
       }),
 

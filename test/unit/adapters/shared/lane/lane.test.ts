@@ -379,13 +379,13 @@ it('runs a job that waited in the async context of no other caller', async () =>
 describe('a lane for each scope', () => {
   it('lets no scope wait for another, and takes no memory when all have settled', async () => {
     const ends: (() => void)[] = []
-    const { lanes, laneOf } = createScopeLanes<NamedJob, true>({
+    const lanes = createScopeLanes<NamedJob, true>({
       ...options,
       counts: 'jobs',
       run: (jobs) => new Promise((resolve) => ends.push(() => resolve(jobs.map(() => true)))),
     })
     const calls = ['x', 'y', 'z'].flatMap((scope) =>
-      ['a', 'b', 'c', 'd'].map((name) => laneOf(scope).add({ name, key: name, scopes: [] })),
+      ['a', 'b', 'c', 'd'].map((name) => lanes.laneOf(scope).add({ name, key: name, scopes: [] })),
     )
     expect(ends).toHaveLength(6)
     while (ends.length > 0) {
@@ -393,6 +393,37 @@ describe('a lane for each scope', () => {
       await turn()
     }
     await Promise.all(calls)
+    expect(lanes.size).toBe(0)
+  })
+
+  it('keeps apart the jobs of scopes whose lane was used before, and takes few lanes', async () => {
+    const seen: string[][] = []
+    const lanes = createScopeLanes<NamedJob, true>({
+      ...options,
+      counts: 'jobs',
+      async run(jobs) {
+        seen.push(jobs.map(({ name }) => name))
+        await turn()
+        return jobs.map(() => true)
+      },
+    })
+    const used = new Set<unknown>()
+    const add = (scope: string, name: string) => {
+      const lane = lanes.laneOf(scope)
+      used.add(lane)
+      return lane.add({ name, key: name, scopes: [] })
+    }
+    for (let round = 0; round < 3; round++) {
+      await add(`first ${round}`, 'alone')
+      const names = ['a', 'b', 'c', 'd']
+      await Promise.all(
+        ['x', 'y'].flatMap((scope) => names.map((name) => add(`${scope} ${round}`, `${scope}${name}`))),
+      )
+    }
+    expect(seen.filter((names) => new Set(names.map(([scope]) => scope)).size > 1)).toEqual([])
+    // Nine scopes; a caller may write again before the lane of the last one is idle.
+    expect(used.size).toBe(3)
+    await turn()
     expect(lanes.size).toBe(0)
   })
 
