@@ -84,11 +84,12 @@ export function createPostgresDriver(options: PostgresDriverOptions): StoreDrive
     ...createLeftoverMethods(calls, statements, marks),
 
     async list({ scope, statuses, route, before, limit, withMetadata, fromPrimary }) {
-      const { completeScopeLists, scopeLists } = statements
-      // Jobs that end or move everything of a scope read from the primary.
-      const ofStore = fromPrimary ? completeScopeLists : scopeLists
-      const ofScope = withMetadata ? ofStore.full : ofStore.withoutMetadata
+      const { countedScopeLists, scopeLists } = statements
       const isLive = statuses.length > 1
+      // Jobs that end or move everything of a scope read from the primary, and must find every row.
+      const isCounted = !fromPrimary && (isLive || statuses[0] !== 'active')
+      const ofStore = isCounted ? countedScopeLists : scopeLists
+      const ofScope = withMetadata ? ofStore.full : ofStore.withoutMetadata
       const [all, ofRoute] = isLive
         ? [ofScope.listLive, ofScope.listLiveRoute]
         : [ofScope.list, ofScope.listRoute]

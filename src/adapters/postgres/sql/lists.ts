@@ -25,15 +25,14 @@ const [scope, before, limit] = [hidden('$1::text'), hidden('$2::uuid'), hidden('
 const ofScope = `o.scope = ${scope} AND o.scope >= ${scope} AND o.scope <= ${scope}`
 
 /**
- * Limits a page to the number of rows that the counters of the scope name for a status. Writes change both in one transaction, so
- * a list that has found as many is complete. Otherwise it would go on over the entries of rows that have left the status, which
- * stay while an old snapshot is open. Few rows leave `active`.
+ * Limits a page to the number of rows that the counters of the scope name for `pending` or `deleted`. Writes change both in one
+ * transaction, so a list that has found as many is complete. Otherwise it would go on over the entries of rows that have left
+ * the status, which stay while an old snapshot is open.
  */
-const counted = (status: string) => {
-  const count = (column: string) =>
-    `least(${limit}, coalesce((SELECT u.${column} FROM ${usageOfScope(scope)}), 0))`
-  return `CASE ${status} WHEN 'pending' THEN ${count('pending_rows')} WHEN 'deleted' THEN ${count('deleted_rows')} ELSE ${limit} END`
-}
+const counted = (status: string) =>
+  `least(${limit}, coalesce((
+     SELECT CASE ${status} WHEN 'pending' THEN u.pending_rows ELSE u.deleted_rows END FROM ${usageOfScope(scope)}
+   ), 0))`
 
 const newest = (columns: string, status: string, rows: string, lowestId = firstId) =>
   `SELECT ${columns} FROM {schema}.objects o
@@ -85,12 +84,13 @@ const listsOf = (columns: string, rowsOf: (status: string) => string) => ({
 
 const WITHOUT_METADATA = objectColumns('o', { withMetadata: false })
 
-export const SCOPE_LISTS = {
+/** For the lists of a page. Few rows leave `active`, so a list of those, which most are, is not counted. */
+export const COUNTED_SCOPE_LISTS = {
   full: listsOf(OBJECT, counted),
   withoutMetadata: listsOf(WITHOUT_METADATA, counted),
 }
-/** For callers that must find every row, also if another program has changed rows, so that the counters are wrong. */
-export const COMPLETE_SCOPE_LISTS = {
+/** Finds every row, also if another program has changed rows, so that the counters are wrong. */
+export const SCOPE_LISTS = {
   full: listsOf(OBJECT, () => limit),
   withoutMetadata: listsOf(WITHOUT_METADATA, () => limit),
 }

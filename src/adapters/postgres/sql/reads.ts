@@ -26,7 +26,7 @@ export const usageOfScope = (scope: string) => `(
 
 /** The reads of one row, one statement each. An index serves every condition, so no call reads rows that it does not return. */
 export const READS = {
-  usage: `SELECT ${SUMS.join(', ')} FROM ${usageOfScope('(SELECT $1::text)')}`,
+  usage: `SELECT ${SUMS.join(', ')} FROM ${usageOfScope('$1')}`,
 
   // 'active' sorts before 'pending'. History is read only if no row is live. The scope does not decide which row it is.
   find: `WITH live AS (

@@ -3,7 +3,7 @@ import { RecentEntries } from '../../../core/recent-entries.js'
 import { shown, textFlaw } from '../../../core/store/validation/checks.js'
 import type { Statement } from '../connection/database.js'
 import { EVENT_STATEMENTS } from './events.js'
-import { COMPLETE_SCOPE_LISTS, LISTS, SCOPE_LISTS } from './lists.js'
+import { COUNTED_SCOPE_LISTS, LISTS, SCOPE_LISTS } from './lists.js'
 import { READS } from './reads.js'
 import { SCHEMA } from './schema.js'
 import { USAGE_CHECKS } from './usage-checks.js'
@@ -50,13 +50,13 @@ export function statement(name: string, text: string, schema: SchemaName): State
 export type Statements = ReturnType<typeof buildStatements>
 
 export const buildStatements = (schema: SchemaName) => ({
+  countedScopeLists: {
+    full: versioned(COUNTED_SCOPE_LISTS.full, schema),
+    withoutMetadata: versioned(COUNTED_SCOPE_LISTS.withoutMetadata, schema),
+  },
   scopeLists: {
     full: versioned(SCOPE_LISTS.full, schema),
     withoutMetadata: versioned(SCOPE_LISTS.withoutMetadata, schema),
-  },
-  completeScopeLists: {
-    full: versioned(COMPLETE_SCOPE_LISTS.full, schema),
-    withoutMetadata: versioned(COMPLETE_SCOPE_LISTS.withoutMetadata, schema),
   },
   lists: versioned(LISTS, schema),
   reads: versioned(READS, schema),
