@@ -1,7 +1,9 @@
+import { resolve, sep } from 'node:path'
 import js from '@eslint/js'
 import { defineConfig } from 'eslint/config'
 import prettier from 'eslint-config-prettier'
 import regexp from 'eslint-plugin-regexp'
+import ts from 'typescript'
 import tseslint from 'typescript-eslint'
 
 /** What runs in browsers and worker runtimes too. `.dependency-cruiser.mjs` says which folder may import which. */
@@ -29,6 +31,25 @@ const instanceofBuiltIn = {
   message: 'The value may be of another realm: use core/realms.ts, or check what the value does.',
 }
 
+/**
+ * Where rules get their types from. A command line names files or folders: a program of these and what they import takes half
+ * the processor time of the service for editors. A fix changes files, which a program doesn't follow.
+ */
+function typeInformation() {
+  const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic() {} }
+  const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(
+    resolve(import.meta.dirname, 'tsconfig.json'),
+    {},
+    host,
+  )
+  const named = process.argv.slice(2).map((argument) => resolve(argument))
+  const isNamed = (file) => named.some((path) => file === path || file.startsWith(path + sep))
+  const files = fileNames.filter(isNamed)
+  if (files.length === 0 || process.argv.includes('--fix')) return { projectService: true }
+  const declarations = fileNames.filter((file) => file.endsWith('.d.ts'))
+  return { programs: [ts.createProgram([...files, ...declarations], options)] }
+}
+
 export default defineConfig(
   // The application in TypeScript has other packages than this repository.
   {
@@ -46,7 +67,7 @@ export default defineConfig(
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.recommendedTypeChecked],
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: { parserOptions: { ...typeInformation(), tsconfigRootDir: import.meta.dirname } },
     rules: {
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-floating-promises': 'error',
