@@ -52,7 +52,10 @@ const TOUCHED = [
     path: 'src/adapters/postgres/migrate/',
     runs: ['moves.', 'future-versions.', 'pglite.'].map((run) => `test/integration/postgres/${run}`),
   },
-  { path: 'src/adapters/postgres/sql/', runs: ['test/integration/postgres/moves.'] },
+  {
+    path: 'src/adapters/postgres/sql/',
+    runs: ['moves.', 'plans-of-growing-tables.'].map((run) => `test/integration/postgres/${run}`),
+  },
   { path: 'src/adapters/postgres/events.', runs: ['test/integration/postgres/fair-delivery.'] },
   { path: 'src/adapters/postgres/connection/pglite', runs: ['test/integration/postgres/pglite'] },
   {

@@ -116,14 +116,15 @@ ${LOCK_NUMBERS}
 
   WITH changed AS (
     ${CLEAR_END}
-    FROM ${NAMED} WHERE o.attempt_id = f.attempt_id AND ${isTemporary}
-    RETURNING f.place, ${objectText('o')} AS object
+    WHERE o.attempt_id = ANY (attempts) AND ${isTemporary}
+    RETURNING pg_catalog.array_position(attempts, o.attempt_id) AS place, ${objectText('o')} AS object
   )
   SELECT ${keptText('r')} INTO answer FROM (
     SELECT c.place, c.object FROM changed c
     UNION ALL
     SELECT f.place, ${objectText('o', endOf('o'))} FROM ${NAMED}
-    JOIN {schema}.objects o ON o.attempt_id = f.attempt_id
+    -- A join could walk the whole index, by a plan that was made while the table was small.
+    CROSS JOIN LATERAL (SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = f.attempt_id OFFSET 0) o
     WHERE with_end < found_rows AND NOT (${isTemporary})
   ) r;
   IF with_end > 0 THEN
