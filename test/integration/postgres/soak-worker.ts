@@ -15,6 +15,8 @@ const OBJECTS = 500
 const SCOPES = 20
 const BUCKET = 'soak'
 const HISTORY_SECONDS = 30
+/** Often enough that the median of a tenth is steady. */
+const CLEAN_UP_MILLISECONDS = 1000
 
 const [url, schema, seconds] = process.argv.slice(2) as [string, string, string]
 const length = Number(seconds) * 1000
@@ -100,7 +102,7 @@ const timer = setInterval(() => {
     void tracked.finally(() => running.delete(tracked))
   }
   track(loop(number++))
-  if (elapsed - cleaned >= 5000) {
+  if (elapsed - cleaned >= CLEAN_UP_MILLISECONDS) {
     cleaned = elapsed
     track(cleanUp())
   }
