@@ -99,7 +99,11 @@ const TOUCHED = [
   },
   {
     path: 'src/storage/s3/',
-    runs: ['test/integration/s3/swift.', 'test/integration/s3/representative-crashes.'],
+    runs: [
+      'test/integration/s3/swift.',
+      'test/integration/s3/representative-crashes.',
+      'test/browser/public-address.',
+    ],
   },
   { path: '.textlintrc.yml', runs: LINT_RULES },
   { path: '.ci/re', runs: ['test/unit/release/'] },

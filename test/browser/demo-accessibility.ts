@@ -59,6 +59,44 @@ export function accessibilityTests(suite: DemoSuite): void {
       await page.goto(suite.server.url)
       await page.locator('.no-script').waitFor()
     })
+
+    it('supports keyboard use', async () => {
+      const { demo } = suite
+      const { page } = demo
+      await demo.choose(textFile('a.txt'), textFile('b.txt'))
+      await demo.uploaded()
+      await page.getByRole('radio', { name: 'Ada' }).focus()
+      await page.keyboard.press('ArrowRight')
+      await page.getByText('Nothing here yet').waitFor()
+      await page.keyboard.press('ArrowLeft')
+      await demo.shows(['a.txt', 'b.txt'])
+
+      await page.keyboard.press('Tab')
+      expect(await focused()).toBe('Choose files')
+      for (const reached of [
+        /^Search by name$/,
+        /^Sort by$/,
+        /^Select [ab]\.txt$/,
+        /^[ab]\.txt$/,
+        /^Share [ab]\.txt by its link$/,
+        /^Rename [ab]\.txt$/,
+        /^Download [ab]\.txt$/,
+        /^Delete [ab]\.txt$/,
+      ]) {
+        await page.keyboard.press('Tab')
+        expect(await focused()).toMatch(reached)
+      }
+      await page.keyboard.press('Enter')
+      await expect.poll(async () => (await demo.names()).length).toBe(1)
+      // The focus moves to the remaining file.
+      expect(await focused()).toMatch(/^Delete [ab]\.txt$/)
+
+      function focused(): Promise<string> {
+        return page.evaluate(
+          () => document.activeElement?.ariaLabel ?? document.activeElement?.textContent ?? '',
+        )
+      }
+    })
   })
 }
 

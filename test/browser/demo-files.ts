@@ -152,5 +152,63 @@ export function fileTests(suite: DemoSuite): void {
       await page.getByText('Nothing here yet').waitFor()
       await expect.poll(() => page.locator('.entry', { hasText: 'a.txt' }).count()).toBe(0)
     })
+
+    it('are uploaded if they are dropped on the page', async () => {
+      const { demo } = suite
+      await demo.page.evaluate(() => {
+        const dataTransfer = new DataTransfer()
+        dataTransfer.items.add(new File(['a'], 'a.txt'))
+        dataTransfer.items.add(new File(['b'], 'b.txt'))
+        for (const type of ['dragover', 'drop']) {
+          document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }))
+        }
+      })
+      await demo.shows(['a.txt', 'b.txt'])
+    })
+
+    it('open for another user by their link if they are shared, and not otherwise', async () => {
+      const { demo } = suite
+      const { page } = demo
+      await demo.choose(textFile('notes.txt', 5), textFile('diary.txt', 5))
+      await demo.shows(['notes.txt', 'diary.txt'])
+      const hrefOf = (name: string) => demo.card(name).getByRole('link').getAttribute('href')
+      const [shared, kept] = [await hrefOf('notes.txt'), await hrefOf('diary.txt')]
+      const open = (href: string | null) =>
+        page.evaluate(async (path) => {
+          const response = await fetch(path)
+          return [response.status, response.ok ? await response.text() : '']
+        }, href ?? '')
+      const toggle = (name: string) => demo.page.getByRole('button', { name: `Share ${name} by its link` })
+      await toggle('notes.txt').click()
+      await toggle('notes.txt').and(page.locator('[aria-pressed=true]')).waitFor()
+
+      await demo.switchTo('Grace')
+      await page.getByText('Nothing here yet').waitFor()
+      expect(await open(shared)).toEqual([200, 'xxxxx'])
+      expect(await open(kept)).toEqual([404, ''])
+      await demo.shows([])
+
+      await demo.switchTo('Ada')
+      await demo.shows(['notes.txt', 'diary.txt'])
+      expect(await toggle('diary.txt').getAttribute('aria-pressed')).toBe('false')
+      await toggle('notes.txt').and(page.locator('[aria-pressed=true]')).click()
+      await toggle('notes.txt').and(page.locator('[aria-pressed=false]')).waitFor()
+      await demo.switchTo('Grace')
+      await page.getByText('Nothing here yet').waitFor()
+      expect(await open(shared)).toEqual([404, ''])
+    })
+
+    it('show markup in their names as text', async () => {
+      const { demo } = suite
+      const name = '<img src=x onerror="window.harmed=1">.html'
+      await demo.choose({
+        name,
+        mimeType: 'text/html',
+        buffer: Buffer.from('<script>window.harmed=1</script>'),
+      })
+      await demo.shows([name])
+      expect(await demo.page.locator('.file img').count()).toBe(0)
+      expect(await demo.page.evaluate('window.harmed')).toBeUndefined()
+    })
   })
 }

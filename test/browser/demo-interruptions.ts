@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -149,6 +150,51 @@ export function interruptionTests(suite: DemoSuite): void {
       await page.getByRole('button', { name: 'Delete first.bin' }).click()
       await page.getByRole('button', { name: 'Retry all' }).click()
       await demo.shows(['four.bin', 'five.bin'])
+    })
+
+    it('a switch of the user that cancels uploads has to be confirmed', async () => {
+      const { demo } = suite
+      const { page } = demo
+      await demo.throttle(200_000)
+      await demo.chooseLarge('big.bin', 5_000_000)
+      await demo.upload('big.bin').getByText('of 5 MB').waitFor()
+      await demo.switchTo('Grace')
+      const dialog = page.getByRole('dialog')
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await expect.poll(() => page.getByRole('radio', { name: 'Ada' }).isChecked()).toBe(true)
+      await demo.switchTo('Grace')
+      await dialog.getByRole('button', { name: 'Switch' }).click()
+      await expect.poll(() => page.getByRole('radio', { name: 'Grace' }).isChecked()).toBe(true)
+      await demo.switchTo('Ada')
+      await demo.usage('0 bytes of 25 MB')
+      expect(await demo.names()).toEqual([])
+    })
+
+    it('an upload says that its code is missing, or that its file has changed on disk', async () => {
+      const { demo } = suite
+      const { page } = demo
+      await page.route(/assets\/upload-/, (route) => route.abort())
+      // The page has loaded it to settle uploads.
+      await page.reload()
+      await demo.choose(textFile('a.txt'))
+      await demo.upload('a.txt').getByText('A part of this page couldn’t be loaded.').waitFor()
+      await page.unrouteAll()
+      await page.getByRole('button', { name: 'Retry a.txt' }).click()
+      await demo.shows(['a.txt'])
+
+      const log = join(folder.path, 'log.txt')
+      await writeFile(log, 'one')
+      await page.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<input type="file" id="log">'))
+      await page.setInputFiles('#log', log)
+      // Until it is read for the first time, a browser may not have noted its size.
+      await page.locator('#log').evaluate((input: HTMLInputElement) => input.files![0]!.text())
+      await writeFile(log, 'one and more')
+      await page.locator('#chosen').evaluate((input: HTMLInputElement) => {
+        input.files = document.querySelector<HTMLInputElement>('#log')!.files
+        input.dispatchEvent(new Event('change'))
+      })
+      await demo.upload('log.txt').getByText('can’t be read.').waitFor()
+      expect(await page.getByRole('button', { name: 'Retry log.txt' }).count()).toBe(0)
     })
   })
 }

@@ -2,8 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { freePort, privateFolder, type PrivateFolder } from '../servers/private-server.js'
-import { demoEnvironment, startDemo, type DemoOptions } from './demo-server.js'
-import { npmStart } from './npm-start.js'
+import { demoEnvironment, type DemoOptions } from './demo-server.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -38,19 +37,6 @@ describe('npm start', () => {
     dataFolder = `${folder.path}/data`
   })
   afterAll(() => folder.remove('SIGKILL'))
-
-  it('prints the URL first, and refuses a port or a folder that is in use', async () => {
-    const npm = await npmStart({ dataFolder })
-    const { port } = new URL(npm.url)
-    try {
-      expect(npm.linesBefore.length).toBeLessThanOrEqual(10)
-      expect((await fetch(npm.url)).status).toBe(200)
-      await expect(startDemo({ dataFolder, port })).rejects.toThrow(`can't start: PORT ${port} is in use`)
-      await expect(startDemo({ dataFolder })).rejects.toThrow(/can't start: Process \d+ uses .*DATA_DIR/)
-    } finally {
-      await npm.stop()
-    }
-  })
 
   it('keeps its records in the SQLite file that DATABASE_URL names, with events on', async () => {
     const path = `${folder.path}/demo.db`

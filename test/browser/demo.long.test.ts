@@ -4,6 +4,7 @@ import { findChromium } from './chromium.js'
 import { accessibilityTests } from './demo-accessibility.js'
 import { fileTests } from './demo-files.js'
 import { interruptionTests } from './demo-interruptions.js'
+import { noteAndBoardTests } from './demo-notes-and-board.js'
 import { quoted, textFile, type DemoPage } from './demo-page.js'
 import { useDemo } from './demo-suite.js'
 import { thumbnailTests } from './demo-thumbnails.js'
@@ -20,6 +21,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
   // One file, because a browser and a demo take longer to start than most of the tests.
   fileTests(suite)
   interruptionTests(suite)
+  noteAndBoardTests(suite)
   thumbnailTests(suite)
   accessibilityTests(suite)
 

@@ -1,8 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { privateFolder } from '../servers/private-server.js'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { findChromium } from './chromium.js'
 import { openDemo, quoted, textFile, type DemoPage } from './demo-page.js'
 import { useDemo } from './demo-suite.js'
@@ -46,18 +44,6 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
       expect(steps).toEqual([...steps].sort((a, b) => a - b))
       expect(steps.at(-1)).toBe(1)
     }
-  })
-
-  it('uploads files dropped on the page', async () => {
-    await demo.page.evaluate(() => {
-      const dataTransfer = new DataTransfer()
-      dataTransfer.items.add(new File(['a'], 'a.txt'))
-      dataTransfer.items.add(new File(['b'], 'b.txt'))
-      for (const type of ['dragover', 'drop']) {
-        document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }))
-      }
-    })
-    await demo.shows(['a.txt', 'b.txt'])
   })
 
   it('cancels one upload without affecting the others', async () => {
@@ -137,67 +123,6 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await expect.poll(() => storedNames(page)).toEqual([])
   })
 
-  it('keeps the attachments of a note that is kept, and gives an end to those of others', async () => {
-    const { page } = demo
-    const ends = () =>
-      page.evaluate(async () => {
-        const { objects } = (await (await fetch('/api/s3/db/objects?route=attachments')).json()) as {
-          objects: { filename: string; temporaryUntil?: string }[]
-        }
-        return Object.fromEntries(
-          objects.map(({ filename, temporaryUntil }) => [filename, temporaryUntil ?? 'stays']),
-        )
-      })
-    const attach = async (name: string) => {
-      await page.setInputFiles('#note-chosen', [textFile(name)])
-      await page.locator('#note-attached').getByText(name).waitFor()
-    }
-    await attach('kept.txt')
-    expect(await ends()).toEqual({ 'kept.txt': expect.stringMatching(/^2/) as string })
-    await page.getByRole('textbox', { name: 'Note' }).fill('Look!')
-    await page.getByRole('button', { name: 'Keep the note' }).click()
-    await page.locator('#note-list').getByText('Look! (1 file)').waitFor()
-    await attach('left.txt')
-    await page.reload()
-    await page.locator('#note-list').getByText('Look! (1 file)').waitFor()
-    expect(await ends()).toEqual({ 'kept.txt': 'stays', 'left.txt': expect.stringMatching(/^2/) as string })
-    await page.getByText('Nothing here yet').waitFor()
-  })
-
-  it('shows what is being checked, and why it was refused, and opens what was accepted', async () => {
-    const { page } = demo
-    const board = page.locator('#board-list li')
-    const put = (name: string) => page.setInputFiles('#board-chosen', [textFile(name, 5)])
-    const item = (name: string) => board.filter({ hasText: name })
-    for (const name of ['good.txt', 'bad.txt']) {
-      await put(name)
-      await item(name).getByText('Being checked').waitFor()
-    }
-    expect(await page.locator('#board-list [data-part=accept]:visible').count()).toBe(0)
-    await page.reload()
-    await item('bad.txt').getByText('Being checked').waitFor()
-    await page.getByText('Nothing here yet').waitFor()
-    expect(await page.locator('#unfinished').isVisible()).toBe(false)
-
-    await demo.switchTo('Grace')
-    const bytes = page.waitForEvent('download')
-    await item('good.txt').getByText('Look').click()
-    expect((await bytes).suggestedFilename()).toBe('good.txt')
-    await page.getByRole('button', { name: 'Accept good.txt' }).click()
-    await page.getByRole('button', { name: 'Refuse bad.txt' }).click()
-    // Not the link of a file that waits, which leads to the bytes for the check.
-    const link = await item('good.txt').locator('a[href^="/api/s3/file"]').getAttribute('href')
-    await expect.poll(() => board.count()).toBe(1)
-    expect(await page.evaluate(async (path) => (await fetch(path ?? '')).text(), link)).toBe('xxxxx')
-
-    await demo.switchTo('Ada')
-    await item('bad.txt').getByText('Grace refused it.').waitFor()
-    await put('bad.txt')
-    await page.getByText(`${quoted('bad.txt')} was refused. Grace refused it.`).waitFor()
-    await page.getByRole('button', { name: 'Take good.txt off the board' }).click()
-    await expect.poll(() => board.allTextContents()).toHaveLength(1)
-  })
-
   it('shows each user only their own files', async () => {
     await demo.choose(textFile('of Ada.txt'))
     await demo.shows(['of Ada.txt'])
@@ -219,135 +144,10 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await another.shows(['of Ada.txt'])
   })
 
-  it('opens a shared file for another user by its link, and nothing else', async () => {
-    const { page } = demo
-    await demo.choose(textFile('notes.txt', 5), textFile('diary.txt', 5))
-    await demo.shows(['notes.txt', 'diary.txt'])
-    const hrefOf = (name: string) => demo.card(name).getByRole('link').getAttribute('href')
-    const [shared, kept] = [await hrefOf('notes.txt'), await hrefOf('diary.txt')]
-    const open = (href: string | null) =>
-      page.evaluate(async (path) => {
-        const response = await fetch(path)
-        return [response.status, response.ok ? await response.text() : '']
-      }, href ?? '')
-    const toggle = (name: string) => demo.page.getByRole('button', { name: `Share ${name} by its link` })
-    await toggle('notes.txt').click()
-    await toggle('notes.txt').and(page.locator('[aria-pressed=true]')).waitFor()
-
-    await demo.switchTo('Grace')
-    await page.getByText('Nothing here yet').waitFor()
-    expect(await open(shared)).toEqual([200, 'xxxxx'])
-    expect(await open(kept)).toEqual([404, ''])
-    await demo.shows([])
-
-    await demo.switchTo('Ada')
-    await demo.shows(['notes.txt', 'diary.txt'])
-    expect(await toggle('diary.txt').getAttribute('aria-pressed')).toBe('false')
-    await toggle('notes.txt').and(page.locator('[aria-pressed=true]')).click()
-    await toggle('notes.txt').and(page.locator('[aria-pressed=false]')).waitFor()
-    await demo.switchTo('Grace')
-    await page.getByText('Nothing here yet').waitFor()
-    expect(await open(shared)).toEqual([404, ''])
-  })
-
-  it('asks before switching the user cancels uploads', async () => {
-    const { page } = demo
-    await demo.throttle(200_000)
-    await demo.chooseLarge('big.bin', 5_000_000)
-    await demo.upload('big.bin').getByText('of 5 MB').waitFor()
-    await demo.switchTo('Grace')
-    const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-    await expect.poll(() => page.getByRole('radio', { name: 'Ada' }).isChecked()).toBe(true)
-    await demo.switchTo('Grace')
-    await dialog.getByRole('button', { name: 'Switch' }).click()
-    await expect.poll(() => page.getByRole('radio', { name: 'Grace' }).isChecked()).toBe(true)
-    await demo.switchTo('Ada')
-    await demo.usage('0 bytes of 25 MB')
-    expect(await demo.names()).toEqual([])
-  })
-
-  it('shows a filename with markup as text', async () => {
-    const name = '<img src=x onerror="window.harmed=1">.html'
-    await demo.choose({
-      name,
-      mimeType: 'text/html',
-      buffer: Buffer.from('<script>window.harmed=1</script>'),
-    })
-    await demo.shows([name])
-    expect(await demo.page.locator('.file img').count()).toBe(0)
-    expect(await demo.page.evaluate('window.harmed')).toBeUndefined()
-  })
-
-  it('supports keyboard use', async () => {
-    const { page } = demo
-    await demo.choose(textFile('a.txt'), textFile('b.txt'))
-    await demo.uploaded()
-    await page.getByRole('radio', { name: 'Ada' }).focus()
-    await page.keyboard.press('ArrowRight')
-    await page.getByText('Nothing here yet').waitFor()
-    await page.keyboard.press('ArrowLeft')
-    await demo.shows(['a.txt', 'b.txt'])
-
-    await page.keyboard.press('Tab')
-    expect(await focused()).toBe('Choose files')
-    for (const reached of [
-      /^Search by name$/,
-      /^Sort by$/,
-      /^Select [ab]\.txt$/,
-      /^[ab]\.txt$/,
-      /^Share [ab]\.txt by its link$/,
-      /^Rename [ab]\.txt$/,
-      /^Download [ab]\.txt$/,
-      /^Delete [ab]\.txt$/,
-    ]) {
-      await page.keyboard.press('Tab')
-      expect(await focused()).toMatch(reached)
-    }
-    await page.keyboard.press('Enter')
-    await expect.poll(async () => (await demo.names()).length).toBe(1)
-    // The focus moves to the remaining file.
-    expect(await focused()).toMatch(/^Delete [ab]\.txt$/)
-
-    function focused(): Promise<string> {
-      return page.evaluate(
-        () => document.activeElement?.ariaLabel ?? document.activeElement?.textContent ?? '',
-      )
-    }
-  })
-
   it('tells the user to reload when the session has ended', async () => {
     await demo.page.context().clearCookies()
     await demo.choose(textFile('a.txt'))
     await demo.upload('a.txt').getByText('Your session has expired. Reload the page to continue.').waitFor()
-  })
-
-  it('explains that the code for uploads is missing, and that a file has changed on disk', async () => {
-    const { page } = demo
-    await page.route(/assets\/upload-/, (route) => route.abort())
-    // The page has loaded it to settle uploads.
-    await page.reload()
-    await demo.choose(textFile('a.txt'))
-    await demo.upload('a.txt').getByText('A part of this page couldn’t be loaded.').waitFor()
-    await page.unrouteAll()
-    await page.getByRole('button', { name: 'Retry a.txt' }).click()
-    await demo.shows(['a.txt'])
-
-    const folder = await privateFolder('demo-files', null)
-    onTestFinished(() => folder.remove('SIGKILL'))
-    const log = join(folder.path, 'log.txt')
-    await writeFile(log, 'one')
-    await page.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<input type="file" id="log">'))
-    await page.setInputFiles('#log', log)
-    // Until it is read for the first time, a browser may not have noted its size.
-    await page.locator('#log').evaluate((input: HTMLInputElement) => input.files![0]!.text())
-    await writeFile(log, 'one and more')
-    await page.locator('#chosen').evaluate((input: HTMLInputElement) => {
-      input.files = document.querySelector<HTMLInputElement>('#log')!.files
-      input.dispatchEvent(new Event('change'))
-    })
-    await demo.upload('log.txt').getByText('can’t be read.').waitFor()
-    expect(await page.getByRole('button', { name: 'Retry log.txt' }).count()).toBe(0)
   })
 })
 
