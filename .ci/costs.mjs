@@ -7,8 +7,8 @@ import { join } from 'node:path'
 const [folder] = process.argv.slice(2)
 const typeCheck = secondsOf('typecheck')
 const costs = [
-  { what: 'unit tests', seconds: secondsOf('unit'), budget: 2.9 },
-  { what: 'npm test', seconds: secondsOf('unit') + secondsOf('others'), budget: 18 },
+  { what: 'unit tests', seconds: secondsOf('unit'), budget: 2.6 },
+  { what: 'npm test', seconds: secondsOf('unit') + secondsOf('others'), budget: 16.5 },
 ].map((cost) => ({ ...cost, checks: cost.seconds / typeCheck }))
 
 const line = costs.map(({ what, checks, budget }) => `${what} ${checks.toFixed(1)} of at most ${budget}`)
