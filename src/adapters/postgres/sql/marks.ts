@@ -21,8 +21,6 @@ const writable = (row: string) => `${row}.writable_until`
 export const isChecked = (row: string) => `${writable(row)} >= ${markedChecked(writable(row))}`
 /** Whether all terms of a pending row are its check. */
 export const isOnlyChecked = (row: string) => `${writable(row)} = ${markedChecked(writable(row))}`
-/** Whether all terms of a pending row are the end of its object. */
-export const isOnlyTemporary = (row: string) => `${writable(row)} = ${markedTemporary(writable(row))}`
 
 /** Whether the bytes of a pending row have arrived and are being checked. */
 export const hasArrived = (row: string) => `${row}.confirmed_at IS NOT NULL`

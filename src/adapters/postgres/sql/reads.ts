@@ -16,8 +16,8 @@ const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending
 
 /**
  * Selects the counters `u` of a scope. The newest version of a row that changes often is at the end of the index entries of its key,
- * and older ones stay while an old snapshot is open. With an equality, or a scope that the planner knows, Postgres would read all entries.
- * So it would in a table of few scopes, to sort the only row that it expects. The series makes it expect several.
+ * and older ones stay while an old snapshot is open. With an equality, Postgres would read all entries. So it would to sort the only row
+ * that it expects. The series makes it expect a hundred, and it takes the first one of the index.
  */
 export const usageOfScope = (scope: string) => `(
     SELECT u.*, u.ctid, pg_catalog.generate_series(1, 100) FROM {schema}.scope_usage u
