@@ -1,6 +1,6 @@
 import { isAttemptId } from './attempt-ids.js'
 import { isDate } from './is-date.js'
-import { RECORD_NAMES } from './record-names.js'
+import { RECORD_NAMES } from './empty-row.js'
 
 /** The values that a field of an input accepts. */
 export interface FieldType {

@@ -2,7 +2,7 @@ import type { Leftover, StorageObject } from '../../src/core/store/records.js'
 import type { MethodName } from './calls.js'
 import * as types from './field-types.js'
 import { INPUTS, type Field } from './inputs.js'
-import { RECORD_NAMES } from './record-names.js'
+import { RECORD_NAMES } from './empty-row.js'
 
 type CheckedField = Pick<Field<unknown, unknown>, 'isRequired' | 'refusesNull' | 'type'>
 

@@ -2,6 +2,7 @@ import type { StorageObject } from '../../../src/core/store/records.js'
 import { holds, refused, refusedField, same, sameFields } from '../assertions.js'
 import { isAttemptId } from '../attempt-ids.js'
 import { END_OF_TIME, HOUR, MINUTE } from '../clock.js'
+import { EMPTY_ROW } from '../empty-row.js'
 import { AWKWARD, longest } from '../properties/texts.js'
 import type { CaseGroup } from '../given.js'
 import { NO_USAGE, idsOf } from '../given.js'
@@ -21,9 +22,7 @@ export const adoptCases: CaseGroup = {
       holds(isAttemptId(id), `the id ${id} is not a lower-case UUIDv7`)
       const now = clock.now()
       same(row, {
-        ...{ id, attemptId: id, scope, ...at, status: 'active', ...fields },
-        ...{ declaredSize: null, uploadId: null, expiresAt: null, deletedAt: null },
-        ...{ temporaryUntil: null, arrivedAt: null },
+        ...{ ...EMPTY_ROW, id, attemptId: id, scope, ...at, status: 'active', ...fields },
         ...{ createdAt, updatedAt: now, confirmedAt: now },
       })
       same(await store.findActive(at), row, 'the active row')

@@ -1,6 +1,7 @@
 import { holds, refusedField, same } from '../assertions.js'
 import { isAttemptId } from '../attempt-ids.js'
 import { HOUR, MINUTE, SECOND } from '../clock.js'
+import { EMPTY_ROW } from '../empty-row.js'
 import type { CaseGroup } from '../given.js'
 import { idsOf } from '../given.js'
 
@@ -10,27 +11,16 @@ export const recordCases: CaseGroup = {
     'has every field in a pending row, with null for what is absent': async ({ store, clock, at, scope }) => {
       const row = await store.reserve({ scope, ...at, declaredSize: 7, expiresAt: clock.in(HOUR) })
       same(row, {
+        ...EMPTY_ROW,
         id: row.id,
         attemptId: row.id,
         scope,
         ...at,
         status: 'pending',
-        route: null,
-        filename: null,
-        contentType: null,
-        size: null,
         declaredSize: 7,
-        eTag: null,
-        metadata: null,
-        storageKey: null,
-        uploadId: null,
         expiresAt: clock.in(HOUR),
         createdAt: clock.now(),
         updatedAt: clock.now(),
-        confirmedAt: null,
-        deletedAt: null,
-        temporaryUntil: null,
-        arrivedAt: null,
       })
       same(await store.find(at), row, 'the result of find')
     },
@@ -57,6 +47,7 @@ export const recordCases: CaseGroup = {
       clock.advance(MINUTE)
       const row = await store.confirm({ ...at, id: pending.id, size: 8, eTag: 'etag' })
       same(row, {
+        ...EMPTY_ROW,
         id: pending.id,
         attemptId: pending.id,
         scope,
@@ -66,18 +57,12 @@ export const recordCases: CaseGroup = {
         filename: 'file.txt',
         contentType: 'text/plain',
         size: 8,
-        declaredSize: null,
         eTag: 'etag',
         metadata: { name: 'value' },
         storageKey: 'stored',
-        uploadId: null,
-        expiresAt: null,
         createdAt: began,
         updatedAt: clock.now(),
         confirmedAt: clock.now(),
-        deletedAt: null,
-        temporaryUntil: null,
-        arrivedAt: null,
       })
       same(await store.find(at), row, 'the result of find')
     },
