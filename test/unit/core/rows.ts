@@ -1,4 +1,5 @@
 import type { StorageObject } from '@svc/db'
+import { EMPTY_ROW } from '../../conformance/empty-row.js'
 import { NOON } from './settable-clock.js'
 
 /** Returns a UUIDv7 that sorts by its number. */
@@ -9,27 +10,16 @@ export function idNumber(number: number): string {
 export function activeRow(fields: Partial<StorageObject> = {}): StorageObject {
   const id = fields.id ?? idNumber(1)
   return {
+    ...EMPTY_ROW,
     attemptId: id,
     scope: 'user:1',
     bucket: 'photos',
     key: 'a.png',
     status: 'active',
-    route: null,
-    filename: null,
-    contentType: null,
     size: 100,
-    declaredSize: null,
-    eTag: null,
-    metadata: null,
-    storageKey: null,
-    uploadId: null,
-    expiresAt: null,
     createdAt: NOON,
     updatedAt: NOON,
     confirmedAt: NOON,
-    deletedAt: null,
-    temporaryUntil: null,
-    arrivedAt: null,
     ...fields,
     id,
   }

@@ -11,15 +11,13 @@ import {
   secondsAfter,
   unmarked,
 } from './marks.js'
-import { ATTEMPT_COLUMNS } from './reserve.js'
+import { ATTEMPT_COLUMNS, type ValueOf } from './reserve.js'
 import { objectText } from './rows.js'
 import { NOT_FOUND } from './verdicts.js'
 import { changeOf, charge, refusalText, refuse, reservedBy, USAGE, usageOf } from './usage.js'
 
 const MORE = { bytes: 'more_bytes', files: '0' }
 const MAX = { bytes: 'p_max_bytes', files: 'NULL' }
-
-type ValueOf = (argument: string) => string
 
 /** Stores in the pending row `o` what a confirm tells of its bytes. Its arguments have these values. */
 const storeBytesBy = (valueOf: ValueOf) => `

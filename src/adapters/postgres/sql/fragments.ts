@@ -12,16 +12,19 @@ import { LEFTOVERS } from './tables.js'
 export const INDEX_PLANS = `SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_incremental_sort = off
 SET jit = off SET plan_cache_mode = force_generic_plan`
 
+const IS_READ_COMMITTED = `current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')`
+const IS_READ_ONLY = `current_setting('transaction_read_only')::boolean`
+
 /**
  * Checks the transaction before a write reads anything. Only READ COMMITTED takes a new snapshot for every statement:
  * with one older than its lock, two scopes could own one key. On a standby, a write without anything to do would return
  * an outdated result.
  */
 export const WRITABLE = `
-  IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+  IF NOT ${IS_READ_COMMITTED} THEN
     RAISE EXCEPTION 'writes of this schema need the isolation level READ COMMITTED' USING ERRCODE = '25001';
   END IF;
-  IF current_setting('transaction_read_only')::boolean THEN
+  IF ${IS_READ_ONLY} THEN
     RAISE EXCEPTION 'writes of this schema need a transaction that is not read-only' USING ERRCODE = '25006';
   END IF;`
 
@@ -32,13 +35,12 @@ export const lockOf = (bucket: string, key: string) =>
 export const tryLock = (bucket: string, key: string) => `pg_try_advisory_xact_lock(${lockOf(bucket, key)})`
 
 /**
- * Locks the key: until the end of the transaction, no other transaction changes its live rows. One expression, because Postgres
- * prepares each anew for every transaction, and a statement of its own (PERFORM) costs as much as the lock.
+ * Locks the key: until the end of the transaction, no other transaction changes its live rows. Postgres prepares every
+ * expression again in each transaction, so this is a single one. A PERFORM would cost as much as the lock.
  */
 export const LOCK_KEY = `
   locked := CASE
-    WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')
-      AND NOT current_setting('transaction_read_only')::boolean
+    WHEN ${IS_READ_COMMITTED} AND NOT ${IS_READ_ONLY}
     THEN pg_advisory_xact_lock(${lockOf('p_bucket', 'p_key')}) IS NOT NULL
   END;
   IF locked IS NULL THEN${WRITABLE}

@@ -28,7 +28,8 @@ export const ATTEMPT_COLUMNS = ARGUMENTS.reserve
   .map(({ name }) => name)
   .filter((name) => ![...TERMS, 'overwrite', 'max_bytes', 'max_files', 'now'].includes(name))
 
-type ValueOf = (argument: string) => string
+/** Returns the value of an argument by its name, as SQL. */
+export type ValueOf = (argument: string) => string
 
 export const hasTerms = (valueOf: ValueOf) =>
   `(${TERMS.map((name) => `${valueOf(name)} IS NOT NULL`).join(' OR ')})`
