@@ -45,7 +45,7 @@ await pool.end()
 
 await measure('no upgrade', 'idle', async () => pause())
 await measure('migrate() of 4 processes at once', 'by_migrate', async (database) => {
-  const migrating = Array.from({ length: 4 }, () => start(recent, '1.6', database))
+  const migrating = Array.from({ length: 4 }, () => start(recent, '2.0', database))
   await Promise.all(migrating.map((process) => process.call('migrate')))
   await Promise.all(migrating.map((process) => process.close()))
 })

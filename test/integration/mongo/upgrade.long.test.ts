@@ -35,7 +35,7 @@ describeWithRelease('a MongoDB database of release 1.5.5', () => {
         const switching = await switchingBy(() => database.open({ events: true }).migrate())
         // A process that is running learns of it within a minute, so these begin now.
         const loads = startLoads(
-          Array.from({ length: 4 }, () => start('1.6')),
+          Array.from({ length: 4 }, () => start('2.0')),
           passedOn(before),
         )
         await untilCalls(loads)

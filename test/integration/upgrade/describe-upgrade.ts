@@ -59,14 +59,14 @@ export function upgradeTests(database: UpgradedDatabase, more: (upgrade: () => U
   let upgrade: Upgrade
   beforeAll(async () => {
     released = releasedSource()
-    programs = { '1.5.5': await released.bundle(ENTRY), '1.6': await bundleWorker(ENTRY) }
+    programs = { '1.5.5': await released.bundle(ENTRY), '2.0': await bundleWorker(ENTRY) }
   })
   beforeEach(async () => {
     connection = database.create()
     processes = []
     upgrade = {
       old: [start('1.5.5'), start('1.5.5')],
-      recent: [start('1.6'), start('1.6')],
+      recent: [start('2.0'), start('2.0')],
       start,
     }
     await upgrade.old[0].call('migrate')
@@ -78,7 +78,7 @@ export function upgradeTests(database: UpgradedDatabase, more: (upgrade: () => U
   })
   afterAll(() => {
     programs['1.5.5'].remove()
-    programs['1.6'].remove()
+    programs['2.0'].remove()
     released.remove()
   })
 
@@ -93,7 +93,7 @@ export function upgradeTests(database: UpgradedDatabase, more: (upgrade: () => U
     const keys = newKeys(4)
     const oldLoads = startLoads(old, keys)
     await untilCalls(oldLoads)
-    const migrations = await Promise.all([...recent, start('1.6')].map((process) => process.call('migrate')))
+    const migrations = await Promise.all([...recent, start('2.0')].map((process) => process.call('migrate')))
     expect(migrations.map(({ to }) => to)).toEqual(migrations.map(() => version))
     expect(migrations.filter(({ from }) => from === 1)).not.toHaveLength(0)
     await untilCalls(oldLoads)

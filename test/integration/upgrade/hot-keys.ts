@@ -10,7 +10,7 @@ const LOST = ['OBJECT_NOT_FOUND', 'KEY_CONFLICT']
 export async function changeHotKey({ store, version, call, change }: Caller): Promise<void> {
   const reference = { bucket: BUCKET, key: pick(HOT_KEYS) }
   const scope = pick(HOT_SCOPES)
-  const die = randomBelow(version === '1.6' ? 12 : 8)
+  const die = randomBelow(version === '2.0' ? 12 : 8)
   if (die === 0) {
     await change('deleted', () =>
       store.remove({ ...reference, scope, mode: pick(['soft', 'hard'] as const) }),

@@ -16,7 +16,7 @@ export async function keepHouse({ store, version, call }: Caller): Promise<void>
       await call('purgeExpired', () => store.purgeExpired({ limit: 1 + randomBelow(20) }))
       return
     case 2: {
-      const one = version === '1.6' && randomBelow(2) === 0 ? { scope } : {}
+      const one = version === '2.0' && randomBelow(2) === 0 ? { scope } : {}
       await call('purgeDeleted', () => store.purgeDeleted({ before: new Date(), limit: 20, ...one }))
       return
     }
@@ -38,6 +38,6 @@ export async function keepHouse({ store, version, call }: Caller): Promise<void>
       await call('getScopeUsage', () => store.getScopeUsage(scope))
       return
     case 6:
-      if (version === '1.6') await call('listStored', () => store.listStored({ bucket: BUCKET, limit: 20 }))
+      if (version === '2.0') await call('listStored', () => store.listStored({ bucket: BUCKET, limit: 20 }))
   }
 }

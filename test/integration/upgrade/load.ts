@@ -11,7 +11,7 @@ export const SCOPES = ['ann', 'bob', 'cid', 'dan', 'eve', 'fay', 'tight'] as con
 export const TIGHT = 'tight'
 export const TIGHT_QUOTA = { maxBytes: 600, maxFiles: 12 }
 
-export type Version = '1.5.5' | '1.6'
+export type Version = '1.5.5' | '2.0'
 
 /** An acknowledged change of an active object, with the row as it was returned. */
 export interface Change {

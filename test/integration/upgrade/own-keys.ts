@@ -45,7 +45,7 @@ export async function differencesOf({ store, call, version }: Caller, own: OwnKe
 
 /** Makes one or two calls for a key. */
 export async function changeOwnKey(caller: Caller, own: OwnKey): Promise<void> {
-  const die = randomBelow(caller.version === '1.6' ? 21 : 9)
+  const die = randomBelow(caller.version === '2.0' ? 21 : 9)
   if (die === 0) {
     caller.report.faults.push(...(await differencesOf(caller, own)))
   } else if (die === 1) await remove(caller, own)
@@ -103,7 +103,7 @@ async function release({ store, call, report }: Caller, own: OwnKey): Promise<vo
 
 async function remove(caller: Caller, own: OwnKey): Promise<void> {
   const { store, change, report, version } = caller
-  const byAttempt = version === '1.6' && own.active !== null && randomBelow(2) === 0
+  const byAttempt = version === '2.0' && own.active !== null && randomBelow(2) === 0
   const attemptId = byAttempt ? { attemptId: own.active!.attemptId } : {}
   const input = { ...referenceOf(own), scope: own.scope, mode: pick(['soft', 'hard'] as const), ...attemptId }
   const row = await change('deleted', () => store.remove(input))
