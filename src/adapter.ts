@@ -147,7 +147,36 @@ export {
 } from './core/errors.js'
 
 // Object storages: implement `ObjectStorage`.
-export type * from './core/object-storage.js'
+export type {
+  ByteRange,
+  BytesPage,
+  BytesReference,
+  CompleteMultipartInput,
+  CreateMultipartInput,
+  Disposition,
+  Finding,
+  FindingPart,
+  ListBytesInput,
+  ListedBytes,
+  ListPartsInput,
+  MultipartReference,
+  MultipartStorage,
+  ObjectStorage,
+  PartsPage,
+  ReadInput,
+  RemoveBytesInput,
+  SignDownloadInput,
+  SignedDownload,
+  SignedPart,
+  SignedUpload,
+  SignPartInput,
+  SignUploadInput,
+  StoredBytes,
+  StoredPart,
+  VerifyInput,
+  WriteInput,
+  WritePartInput,
+} from './core/object-storage.js'
 
 // Server plugins other than `db()`, and bindings to other frameworks.
 export type {

@@ -53,7 +53,17 @@ export type { Verify, VerifyOptions } from './server/verify.js'
 // Files without a browser.
 export type { SizedBody, StreamedBody } from './server/files/byte-source.js'
 export type { ServerFiles } from './server/files/files.js'
-export type * from './server/files/inputs.js'
+export type {
+  AcceptFileInput,
+  DeleteFileInput,
+  DownloadURLInput,
+  FileURL,
+  GetFileInput,
+  OpenFile,
+  PutFileInput,
+  PutProgress,
+  RejectFileInput,
+} from './server/files/inputs.js'
 
 // Jobs.
 export {

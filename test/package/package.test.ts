@@ -7,7 +7,7 @@ import { classicFolders } from '../../build/classic-entries.js'
 import { environments } from './environments.js'
 import { loadEntries, specifiers, temporaryFolder } from './packed-package.js'
 import { repository, runProgram } from './programs.js'
-import { createApplications, describeTypes, TYPESCRIPT_7 } from './types-of-entries.js'
+import { createApplications, declaredValues, describeTypes, TYPESCRIPT_7 } from './types-of-entries.js'
 
 interface Manifest {
   readonly version: string
@@ -135,6 +135,19 @@ describe('the entries', () => {
     for (const specifier of specifiers) {
       expect(loaded[specifier]!.esm.names, specifier).toBeDefined()
       expect(loaded[specifier]!.cjs, specifier).toEqual(loaded[specifier]!.esm)
+    }
+  })
+
+  it('declare the values that they export, and no others', async () => {
+    const loaded = await loadEntries((...args) => run(withPeers, ...args))
+    const declared = declaredValues(
+      specifiers.map((specifier) => {
+        const entry = specifier.replace(/^@svc\/db\/?/, '') || 'index'
+        return join(withPeers, 'node_modules', '@svc', 'db', 'dist', `${entry}.d.ts`)
+      }),
+    )
+    for (const [index, specifier] of specifiers.entries()) {
+      expect(declared[index]!.toSorted(), specifier).toEqual(loaded[specifier]!.esm.names?.toSorted())
     }
   })
 

@@ -1,5 +1,6 @@
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { compile, createApplication, linkPackages, type Tarball } from './packed-package.js'
 import { repository } from './programs.js'
@@ -21,6 +22,20 @@ export async function createApplications(
   const typed = ['node', ...peers].filter((name) => types.includes(name))
   linkPackages(withPeers, [...peers, ...typed.map((name) => `@types/${name}`)])
   return tarball
+}
+
+/** Returns the values, such as functions and constants, that each declaration file declares. */
+export function declaredValues(files: readonly string[]): (readonly string[])[] {
+  const { NodeNext: module } = ts.ModuleKind
+  const { NodeNext: moduleResolution } = ts.ModuleResolutionKind
+  const program = ts.createProgram(files, { module, moduleResolution, skipLibCheck: true, types: [] })
+  const checker = program.getTypeChecker()
+  const meant = (symbol: ts.Symbol) =>
+    symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+  return files.map((file) => {
+    const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)!)!)
+    return exported.filter((symbol) => meant(symbol).flags & ts.SymbolFlags.Value).map(({ name }) => name)
+  })
 }
 
 /** Checks the declarations with a compiler of the repository. */
