@@ -61,6 +61,17 @@ describe.skipIf(path === null)(`an empty folder with the snippets${skipped}`, ()
 
     it('compiles', () => run(tool('tsc'), '--noEmit'))
 
+    it('compiles with TypeScript 5.0', async () => {
+      const older = join(folder, 'node_modules', 'typescript5', 'bin', 'tsc')
+      const [, ...init] = blocksOf('docs/getting-started.md', 'sh')[1]!.trim().split('\n').at(-1)!.split(' ')
+      // `tsc --init` refuses to replace a file.
+      const current = join(folder, 'tsconfig-7.json')
+      renameSync(join(folder, 'tsconfig.json'), current)
+      await run(process.execPath, older, ...init.slice(1))
+      await run(process.execPath, older, '--noEmit')
+      renameSync(current, join(folder, 'tsconfig.json'))
+    })
+
     it.skipIf(noServer !== '')(`serves${noServer}`, async () => {
       if (!('url' in postgres)) return
       const variables = { DATABASE_URL: postgres.url }

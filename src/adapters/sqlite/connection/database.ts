@@ -1,11 +1,18 @@
 /** What SQLite takes as a value of a statement. */
 export type SqliteValue = string | number | bigint | null
 
-/** A prepared statement of `node:sqlite` or of `better-sqlite3`. */
+/**
+ * TypeScript before 6.0 infers `{}` as the value of a statement of `@types/better-sqlite3`, which excludes `null`. So the
+ * statement has to accept anything. It only gets a `SqliteValue`.
+ */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type Values = any[]
+
+/** A prepared statement of `node:sqlite` or of `better-sqlite3`. It gets each value as a `SqliteValue`. */
 export interface SqliteStatement {
-  all(...values: SqliteValue[]): unknown[]
-  get(...values: SqliteValue[]): unknown
-  run(...values: SqliteValue[]): { changes: number | bigint }
+  all(...values: Values): unknown[]
+  get(...values: Values): unknown
+  run(...values: Values): { changes: number | bigint }
 }
 
 /** An open database: a `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`. */

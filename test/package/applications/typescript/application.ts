@@ -3,6 +3,7 @@ import { strict as assert } from 'assert'
 import { describe, it } from 'node:test'
 import { S3Client } from '@aws-sdk/client-s3'
 import { PGlite } from '@electric-sql/pglite'
+import Database from 'better-sqlite3'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
@@ -30,12 +31,14 @@ import { mongoAdapter } from '@svc/db/mongo'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { redisUsageCache } from '@svc/db/redis'
 import { s3Storage } from '@svc/db/s3'
+import { sqliteAdapter } from '@svc/db/sqlite'
 import { createUploadQueue } from '@svc/db/uploads'
 
 export const stores = {
   pg: (pool: Pool) => postgresAdapter(pool, { schema: 'files', readPool: new Pool({ max: 2 }) }),
   client: (client: Client) => postgresAdapter(client),
   pglite: (database: PGlite) => postgresAdapter(database),
+  sqlite: (database: Database.Database) => sqliteAdapter(database),
   mongo: (database: Db) => mongoAdapter(database),
   cached: (redis: InstanceType<typeof Redis>) => redisUsageCache(memoryAdapter(), redis),
   own: (driver: StoreDriver) => createStore(driver),
@@ -44,7 +47,7 @@ export const storages = {
   disk: (directory: string) => diskStorage({ directory }),
   s3: (client: S3Client) => s3Storage({ client }),
 }
-export const used = [MongoClient, S3Client, PGlite, Redis]
+export const used = [MongoClient, S3Client, PGlite, Database, Redis]
 export const suite = () =>
   storeConformance({
     name: 'memory',
