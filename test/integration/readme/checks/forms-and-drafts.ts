@@ -9,6 +9,7 @@ import type { DbContext } from '@svc/db/adapter'
 import { listen } from '../../bindings/listening.js'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { clientOf, signedInAs, type HandlerProgram } from './app-client.js'
+import { withFile } from './sqlite.js'
 
 type Server = HandlerProgram['s3'] & { readonly db: DbContext } & Parameters<typeof cleanUp>[0]
 
@@ -117,6 +118,30 @@ const savesTogether =
     await close(program)
   }
 
+interface EmbeddedProgram extends SavingProgram {
+  readonly store: StorageObjectStore
+  readonly migrate: () => Promise<void>
+}
+
+/** Expects the same of a program with a database in the process. */
+const savesInProcess: SnippetCheck = async (path) => {
+  const { store, migrate, saveNote } = await run<EmbeddedProgram>(path)
+  await migrate()
+  await migrate()
+  const reference = { bucket: 'notes', key: 'sea.txt' }
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  const { id } = await store.reserve({
+    ...{ scope: 'form:ann', ...reference, declaredSize: 7, expiresAt, temporarySeconds: 60 },
+  })
+  await store.confirm({ ...reference, id, size: 7 })
+  await expect(saveNote('form:bob', 'lost', [id])).rejects.toMatchObject(MISSING)
+  await expect(saveNote('form:ann', 'lost', [UNKNOWN_ID, id])).rejects.toMatchObject(MISSING)
+  expect(await store.findById({ id })).toMatchObject({ temporaryUntil: expect.any(Date) as Date })
+  expect(await saveNote('form:ann', 'kept', [id])).toMatch(/^[\da-f-]{36}$/)
+  expect(await store.findById({ id })).toMatchObject({ temporaryUntil: null })
+  expect(await saveNote('form:ann', 'no files', [])).toEqual(expect.any(String))
+}
+
 interface AfterCommitProgram {
   readonly s3: Server
   readonly saveNote: (request: Request, owner: string, body: string, ids: string[]) => Promise<string>
@@ -215,6 +240,8 @@ export const formsAndDraftsChecks: SnippetChecks = {
       (program as SavingProgram & { readonly database: Knex }).database.destroy(),
     ),
   },
+  'docs/forms-and-drafts.md#pglite-forms.ts': savesInProcess,
+  'docs/forms-and-drafts.md#sqlite-forms.ts': withFile(savesInProcess),
   'docs/forms-and-drafts.md#save-with-prisma.ts': { onPostgres: asksPrisma },
   'docs/forms-and-drafts.md#save-with-mongoose.ts': { onMongo: asksMongoose },
   'docs/forms-and-drafts.md#autosave.ts': { onPostgres: lengthens },
