@@ -2,17 +2,13 @@
 export type SqliteValue = string | number | bigint | null
 
 /**
- * TypeScript before 6.0 infers `{}` as the value of a statement of `@types/better-sqlite3`, which excludes `null`. So the
- * statement has to accept anything. It only gets a `SqliteValue`.
+ * A prepared statement of `node:sqlite` or of `better-sqlite3`. It gets each value as a `SqliteValue`. Its parameters are `unknown`,
+ * because TypeScript before 6.0 takes those of `@types/better-sqlite3` for `{}`, which excludes `null`.
  */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-type Values = any[]
-
-/** A prepared statement of `node:sqlite` or of `better-sqlite3`. It gets each value as a `SqliteValue`. */
 export interface SqliteStatement {
-  all(...values: Values): unknown[]
-  get(...values: Values): unknown
-  run(...values: Values): { changes: number | bigint }
+  all(...values: unknown[]): unknown[]
+  get(...values: unknown[]): unknown
+  run(...values: unknown[]): { changes: number | bigint }
 }
 
 /** An open database: a `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`. */
