@@ -6,7 +6,12 @@ import { after, describe, it } from 'node:test'
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
 import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
-import { sqliteAdapter, type SqliteAdapterOptions, type SqliteDatabase } from '@svc/db/sqlite'
+import {
+  sqliteAdapter,
+  type SqliteAdapterOptions,
+  type SqliteDatabase,
+  type SqliteValue,
+} from '@svc/db/sqlite'
 
 /** Runs under a Node with `node:sqlite`, by Node's own test runner. */
 const folder = mkdtempSync(join(tmpdir(), 'svc-db-node-sqlite-'))
@@ -34,9 +39,9 @@ function asInNode22_13(database: DatabaseSync): SqliteDatabase {
     prepare(sql) {
       const statement = database.prepare(sql)
       return {
-        all: (...values) => statement.all(...values),
-        get: (...values) => statement.get(...values),
-        run: (...values) => statement.run(...values),
+        all: (...values: SqliteValue[]) => statement.all(...values),
+        get: (...values: SqliteValue[]) => statement.get(...values),
+        run: (...values: SqliteValue[]) => statement.run(...values),
       }
     },
   }
