@@ -84,7 +84,7 @@ const TOUCHED = [
   { path: 'src/server/', runs: ['test/unit/server'] },
   { path: 'src/server/jobs/', runs: ['test/integration/postgres/jobs-'] },
   { path: 'src/server/jobs/import-', runs: ['test/integration/readme/snippets.'] },
-  { path: 'src/server/events/', runs: ['test/integration/postgres/fair-delivery.'] },
+  { path: 'src/server/events/', runs: ['test/integration/postgres/fair-delivery.', ...BINDING] },
   { path: 'src/server/files/verdicts', runs: ['test/integration/readme/clamav'] },
   { path: 'src/server/http/reading', runs: ['test/browser/pictures-for-scripts'] },
   { path: 'src/storage/local/', runs: ['test/browser/seeking', 'test/unit/client/doms.'] },

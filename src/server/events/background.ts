@@ -34,7 +34,8 @@ export class BackgroundDelivery {
   readonly #waiting = new WaitingObjects()
   /** The names of the objects whose events are being delivered, and whether they have changed again since the last look. */
   readonly #active = new Map<string, boolean>()
-  readonly #closing = new AbortController()
+  /** No `AbortController`: workers refuse one request the use of what another has created. */
+  #isClosed = false
 
   constructor(options: BackgroundDeliveryOptions) {
     this.#options = options
@@ -59,7 +60,7 @@ export class BackgroundDelivery {
    * request delivers its own: workers don't let one request wait for another, and may end it at any time.
    */
   changed({ scope, bucket, key }: OwnedReference): void {
-    if (this.#closing.signal.aborted) return
+    if (this.#isClosed) return
     const object = { scope, bucket, key, isServed: false }
     const { waitUntil, reportWaitUntil } = this.#options
     if (!waitUntil) return detached(() => this.#share(object))
@@ -70,7 +71,7 @@ export class BackgroundDelivery {
 
   /** Starts no more deliveries. Resolves once those in progress have ended, or after these seconds, when their signals abort. */
   async close(timeoutSeconds: number): Promise<void> {
-    this.#closing.abort()
+    this.#isClosed = true
     let stopTimer = (): void => undefined
     const isOverdue = new Promise<void>((resolve) => {
       stopTimer = startTimer(timeoutSeconds, resolve, false)
@@ -117,7 +118,7 @@ export class BackgroundDelivery {
     this.#active.delete(name)
     if (result?.hasNext || hasChanged)
       this.#waiting.addAgain(name, { ...object, isServed: object.isServed || result !== null })
-    if (this.#closing.signal.aborted) return
+    if (this.#isClosed) return
     const next = this.#waiting.take()
     if (next) void this.#track(this.#shared, this.#deliver(...next))
   }
@@ -125,7 +126,7 @@ export class BackgroundDelivery {
   /** Delivers the events of one object until none is due. */
   async #deliverAll(delivery: EventDelivery, object: ChangedObject): Promise<void> {
     let result = await this.#deliverOldest(delivery, object)
-    while (result?.hasNext && !this.#closing.signal.aborted) {
+    while (result?.hasNext && !this.#isClosed) {
       result = await this.#deliverOldest(delivery, { ...object, isServed: true })
     }
   }
@@ -140,7 +141,7 @@ export class BackgroundDelivery {
     // Why an event can't be settled has been reported.
     const follow = (end: Promise<DeliveryResult>) => void started.push(end.then(delivered, () => null))
     try {
-      const claimed = await delivery.claim({ bucket, key, limit: 1 }, follow, this.#closing.signal)
+      const claimed = await delivery.claim({ bucket, key, limit: 1 }, follow, () => this.#isClosed)
       if (claimed === 0 && !isServed) await this.#options.recording.reportIfOff()
     } catch (error) {
       this.#options.report(error)

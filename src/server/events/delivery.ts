@@ -98,12 +98,12 @@ export class EventDelivery {
 
   /**
    * Claims events and starts their handlers, and returns their number. `onStart` gets the end of each delivery, which rejects if the
-   * event can't be settled. Events whose handlers haven't started when the signal aborts are due again at once.
+   * event can't be settled. Events whose handlers haven't started by the end are due again at once.
    */
   async claim(
     input: Omit<ClaimEventsInput, 'claimSeconds'>,
     onStart: (delivery: Promise<DeliveryResult>, event: StoredEvent) => void,
-    signal: AbortSignal | null,
+    hasEnded: () => boolean,
   ): Promise<number> {
     const { store, claimSeconds, now } = this.#options
     // A claim starts when it is asked for.
@@ -115,7 +115,7 @@ export class EventDelivery {
       for (let running = waiting[0]; running; running = waiting[0]) {
         if (now().getTime() > this.#extendBy) await this.#extend()
         waiting.shift()
-        onStart(this.#deliver(running, signal?.aborted ?? false), running.event)
+        onStart(this.#deliver(running, hasEnded()), running.event)
         // Handlers that block the event loop let timers and responses have their turn in between.
         if (now().getTime() - turnedAt < BLOCKED_MILLISECONDS) continue
         await nextTurn()

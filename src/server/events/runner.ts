@@ -208,12 +208,13 @@ class Run {
     // Half of the places are for first events, so a receiver that is down delays retries, and not the events of others.
     const forRetries = Math.max(1, Math.floor(concurrency / 2)) - this.#activeRetries
     const limit = attempted ? Math.min(free, forRetries) : free
-    if (limit <= 0 || signal?.aborted) return 0
+    const hasEnded = () => signal?.aborted ?? false
+    if (limit <= 0 || hasEnded()) return 0
     const follow = (started: Promise<DeliveryResult>, { object }: StoredEvent) => {
       this.#turns.started(object.scope)
       void this.#follow(started, attempted)
     }
-    const claimed = await delivery.claim({ attempted, limit, lastScopes }, follow, signal)
+    const claimed = await delivery.claim({ attempted, limit, lastScopes }, follow, hasEnded)
     if (attempted && claimed === 0) this.#noRetriesAt = now().getTime()
     return claimed
   }
