@@ -98,7 +98,7 @@ export class EventDelivery {
 
   /**
    * Claims events and starts their handlers, and returns their number. `onStart` gets the end of each delivery, which rejects if the
-   * event can't be settled. Events whose handlers haven't started by the end are due again at once.
+   * event can't be settled. Events whose handlers haven't started when `hasEnded` returns `true` are due again at once.
    */
   async claim(
     input: Omit<ClaimEventsInput, 'claimSeconds'>,
