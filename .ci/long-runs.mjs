@@ -17,6 +17,12 @@ const RELEASES = ['test/integration/upgrade/mixed-versions.']
 /** The bindings in NestJS, Vite, functions and on Bun and Deno. The builds of `frameworks` take minutes, so they wait for the night. */
 const SERVERS = ['test/package/servers']
 
+/** The server's flows. Crashes and interleavings at every position take minutes: `npm test` has a share, and the rest waits for the night. */
+const FLOWS = [
+  ...['checks/', 'events/', 'import-objects/', 'check-storage.', 'clean-up-backlog.', 'ending-races.'],
+  ...['erase-scope-crashes.', 'isolation.', 'refused-puts.', 'robustness.', 'temporary-property.'],
+].map((run) => `test/unit/server/${run}`)
+
 /** What the rules of the linters find. */
 const LINT_RULES = ['prose', 'linear-patterns'].map((run) => `test/unit/${run}.`)
 
@@ -81,7 +87,7 @@ const TOUCHED = [
     runs: ['test/browser/many-files', 'test/browser/upload-pages', ...RELEASES],
   },
   { path: 'examples/uploads/', runs: ['test/browser/upload-pages'] },
-  { path: 'src/server/', runs: ['test/unit/server'] },
+  { path: 'src/server/', runs: FLOWS },
   { path: 'src/server/jobs/', runs: ['test/integration/postgres/jobs-'] },
   { path: 'src/server/jobs/import-', runs: ['test/integration/readme/snippets.'] },
   { path: 'src/server/events/', runs: ['test/integration/postgres/fair-delivery.', ...BINDING] },
